@@ -1,0 +1,36 @@
+# Every target sets up what it needs in .venv; run any of them on a fresh clone.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test check format clean
+
+demo: .venv/.demo  ## complete the similarities of bundled digits and write a page about it
+	$(BIN)/simcomplete demo
+
+test: .venv/.test  ## run the tests
+	$(BIN)/python -m pytest -n auto --dist loadfile
+
+check: .venv/.check  ## lint, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: .venv/.check  ## let ruff mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf .venv
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "simcomplete needs Python 3.11 or newer: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv .venv
+
+# A stamp is written only after a whole installation, so that an interrupted one is done again.
+.venv/.demo: EXTRAS = cli
+.venv/.test: EXTRAS = test
+.venv/.check: EXTRAS = test,check
+.venv/.demo .venv/.test .venv/.check: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	@touch $@

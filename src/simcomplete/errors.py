@@ -1,0 +1,94 @@
+"""Every error and warning of the package, in one tree.
+
+::
+
+    SimcompleteError
+    ├── InputError            (also a ValueError)   what was given cannot be used
+    ├── FileFormatError       (also a ValueError)   a file is truncated, foreign or changed
+    ├── MemoryLimitError      (also a MemoryError)  the request would not fit
+    └── MissingExtraError     (also an ImportError) an optional package is not installed
+
+    NotConvergedWarning       (a UserWarning)       an answer, but not the optimum
+
+Every message says what was given, what is needed and what to try.
+
+Examples
+--------
+>>> import numpy as np, simcomplete as sc
+>>> try:
+...     sc.complete(np.eye(3), rank=4)
+... except sc.errors.InputError as error:
+...     print(error)
+rank=4 exceeds the 3 samples given; use rank <= 3
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+
+__all__ = [
+    "FileFormatError",
+    "InputError",
+    "MemoryLimitError",
+    "MissingExtraError",
+    "NotConvergedWarning",
+    "SimcompleteError",
+    "optional",
+]
+
+
+class SimcompleteError(Exception):
+    """The root: catch this to catch everything the package raises on purpose."""
+
+
+class InputError(SimcompleteError, ValueError):
+    """Data or a parameter that cannot be used as given."""
+
+
+class FileFormatError(SimcompleteError, ValueError):
+    """A file that is truncated, foreign, changed since it was written, or of no known format."""
+
+
+class MemoryLimitError(SimcompleteError, MemoryError):
+    """A request that would not fit, refused before anything is allocated."""
+
+
+class MissingExtraError(SimcompleteError, ImportError):
+    """An optional package that this call needs is not installed."""
+
+
+class NotConvergedWarning(UserWarning):
+    """An iterative method stopped before its optimum; the result says how far it came."""
+
+
+def optional(module: str, *, extra: str, purpose: str) -> ModuleType:
+    """Import an optional module, or say which extra brings it.
+
+    Parameters
+    ----------
+    module : str
+        Dotted name of the module.
+    extra : str
+        The extra of this package that installs it.
+    purpose : str
+        What it is needed for, to begin the message with.
+
+    Returns
+    -------
+    module
+        The imported module.
+
+    Examples
+    --------
+    >>> optional("json", extra="cli", purpose="writing results").__name__
+    'json'
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.split(".")[0]
+        raise MissingExtraError(
+            f"{purpose} needs the package {package!r}, which is not installed; "
+            f"install it with: pip install 'simcomplete[{extra}]'"
+        ) from error
