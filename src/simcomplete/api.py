@@ -1,0 +1,234 @@
+"""The two functions most users need: `complete` samples, `complete_similarity` a matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcomplete.arrays import Array, is_numpy, like, namespace, to_numpy
+from simcomplete.completion import Completion
+from simcomplete.errors import InputError
+from simcomplete.inputs import Samples, as_samples, as_similarity, check_number, check_rank, same_width
+from simcomplete.registry import find, parameters
+from simcomplete.similarity.measure import Measure, Metric
+from simcomplete.task import Task
+
+
+def complete(
+    candidates: Any,
+    queries: Any = None,
+    *,
+    method: str = "smcnn",
+    rank: int | None = None,
+    penalty: float = 1e-3,
+    metric: Metric = "cosine",
+    min_overlap: int = 1,
+    epsilon: float = 0.0,
+    positive: bool = False,
+    unit_diagonal: bool = False,
+    keep_candidates: bool = False,
+    clip: bool = False,
+    random_state: Any = 0,
+    progress: bool | None = None,
+    **params: Any,
+) -> Completion:
+    """Complete the similarities of samples with missing values.
+
+    Parameters
+    ----------
+    candidates : array or frame of shape (n_p, d)
+        Complete samples to search among. Without `queries`, samples that may all be incomplete.
+    queries : array or frame of shape (n_q, d), optional
+        Samples with NaN where a value is missing.
+    method : str
+        A name from `sc.methods()`.
+    rank : int, optional
+        Bound on the rank, at most the number of samples; None means min(100, n).
+    penalty : float
+        Weight of the method's penalty, lambda of the paper.
+    metric : {"cosine", "pearson"}
+        Similarity over common features.
+    min_overlap : int
+        Pairs with fewer common features count as no evidence.
+    epsilon, positive : float, bool
+        The paper's remarks: smooth zero vectors; map scores to (0, 1]. See `sc.overlap_similarity`.
+    unit_diagonal, keep_candidates, clip : bool
+        Return that view of the result; see `Completion.view`.
+    random_state : int, Generator or None
+        Seed of random methods; the same seed gives the same answer.
+    progress : bool, optional
+        None shows progress on a terminal, False never.
+    **params
+        The method's own parameters, such as ``route`` or ``variant``.
+
+    Returns
+    -------
+    Completion
+
+    Examples
+    --------
+    >>> import numpy as np, simcomplete as sc
+    >>> rng = np.random.default_rng(0)
+    >>> P = rng.random((50, 20))
+    >>> Q = np.where(rng.random((5, 20)) < 0.5, np.nan, rng.random((5, 20)))
+    >>> done = sc.complete(P, Q, method="smcnn", rank=10)
+    >>> done.similarity("queries", "candidates").shape
+    (5, 50)
+    >>> done.certificate.optimal
+    True
+    """
+    row = find(method)
+    own = parameters(row, params)
+    samples = as_samples(candidates, "candidates", complete=queries is not None)
+    asked = None if queries is None else as_samples(queries, "queries")
+    if asked is not None:
+        same_width(samples, asked)
+    task = Task(
+        rank=check_rank(rank, samples.n + (0 if asked is None else asked.n)),
+        penalty=check_number(penalty, "penalty"),
+        rng=generator(random_state),
+        progress=progress,
+        measure=Measure(metric, min_overlap, epsilon, positive).checked(samples.d),
+        samples=samples,
+        queries=asked,
+        labels=_labels(samples, asked),
+    )
+    done = row.run(task, own)
+    return done.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip)
+
+
+def complete_similarity(
+    S0: Any,
+    *,
+    candidates: Any = None,
+    known: Any = None,
+    overlap: Any = None,
+    method: str = "smcnn",
+    rank: int | None = None,
+    penalty: float = 1e-3,
+    unit_diagonal: bool = False,
+    keep_candidates: bool = False,
+    clip: bool = False,
+    random_state: Any = 0,
+    progress: bool | None = None,
+    **params: Any,
+) -> Completion:
+    """Complete a similarity matrix that cannot be fully trusted.
+
+    Parameters
+    ----------
+    S0 : array or frame of shape (n, n)
+        Symmetric similarities; 0 where a pair has no evidence. Any diagonal is allowed and kept as it is.
+    candidates : int or array of bool, optional
+        How many leading rows have an exact block, or which rows; those move to the front of the result, and
+        `done.order` tells where each row came from.
+    known : array of bool, shape (n, n), optional
+        True where an entry is exact, for methods that can hold entries fixed.
+    overlap : array of int, shape (n, n), optional
+        How many features each pair has in common, for methods that weigh by it.
+    method, rank, penalty, unit_diagonal, keep_candidates, clip, random_state, progress, **params
+        As in `complete`; `method` must act on similarities.
+
+    Returns
+    -------
+    Completion
+
+    Examples
+    --------
+    Three similarities that contradict each other; the completion is the nearest that do not.
+
+    >>> import numpy as np, simcomplete as sc
+    >>> S0 = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.9], [0.0, 0.9, 1.0]])
+    >>> float(np.linalg.eigvalsh(S0)[0].round(2))
+    -0.27
+    >>> done = sc.complete_similarity(S0, method="smcnn")
+    >>> bool(np.linalg.eigvalsh(done.similarity())[0] > -1e-12)
+    True
+    """
+    row = find(method)
+    if row.acts_on != "similarities":
+        raise InputError(f"method {method!r} needs the samples themselves; give them to complete()")
+    for name, hint in (("known", known), ("overlap", overlap)):
+        if hint is not None and name not in row.uses:
+            raise InputError(
+                f"method {method!r} cannot use {name}=; leave it out (candidates= with keep_candidates=True "
+                "keeps an exact block with any method)"
+            )
+    own = parameters(row, params)
+    S, labels = as_similarity(S0)
+    n = int(S.shape[0])
+    n_candidates, order = _candidate_rows(candidates, n)
+    if order is not None:
+        S = _reordered(S, order)
+        labels = None if labels is None else [labels[i] for i in order]
+    task = Task(
+        rank=check_rank(rank, n),
+        penalty=check_number(penalty, "penalty"),
+        rng=generator(random_state),
+        progress=progress,
+        given=S,
+        given_candidates=n_candidates,
+        known=None if known is None else _square(known, n, "known", bool),
+        overlap=None if overlap is None else _square(overlap, n, "overlap", np.int64),
+        labels=labels,
+        order=order,
+    )
+    done = row.run(task, own)
+    return done.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip)
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Turn a seed, a generator or None into a generator."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"random_state={random_state!r} is no seed; give a whole number, a Generator or None"
+        ) from error
+
+
+def _labels(samples: Samples, queries: Samples | None) -> list[str] | None:
+    if queries is None:
+        return samples.labels
+    if samples.labels is None and queries.labels is None:
+        return None
+    first = samples.labels or [str(i) for i in range(samples.n)]
+    return first + (queries.labels or [str(i) for i in range(queries.n)])
+
+
+def _candidate_rows(candidates: Any, n: int) -> tuple[int | None, NDArray[np.int64] | None]:
+    if candidates is None:
+        return None, None
+    if isinstance(candidates, (int, np.integer)) and not isinstance(candidates, bool):
+        if not 1 <= candidates <= n:
+            raise InputError(f"candidates={candidates} must be from 1 to the {n} rows of S0")
+        return int(candidates), None
+    which = np.asarray(candidates)
+    if which.dtype != bool or which.shape != (n,) or not which.any():
+        raise InputError(
+            f"candidates must be a number of leading rows or {n} booleans, at least one of them True; "
+            f"got {which.dtype} of shape {which.shape}"
+        )
+    order = np.concatenate([np.flatnonzero(which), np.flatnonzero(~which)])
+    return int(which.sum()), None if np.array_equal(order, np.arange(n)) else order
+
+
+def _reordered(S: Array, order: NDArray[np.int64]) -> Array:
+    if is_numpy(S):
+        return S[np.ix_(order, order)]
+    xp = namespace(S)
+    index = like(order, S)
+    return xp.take(xp.take(S, index, axis=0), index, axis=1)
+
+
+def _square(values: Any, n: int, name: str, dtype: Any) -> NDArray[Any]:
+    array = np.asarray(to_numpy(values) if not isinstance(values, list) else values)
+    if array.shape != (n, n):
+        raise InputError(f"{name} has shape {array.shape}; it must match S0, {(n, n)}")
+    return array.astype(dtype)

@@ -1,0 +1,89 @@
+"""The seam to array libraries: the only file that knows how they differ.
+
+Code elsewhere asks for the namespace once, at its door, and then speaks the Array API standard. Arrays stay
+in the library and on the device they came in; only vectors as short as the rank travel to NumPy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import array_api_compat
+import numpy as np
+from numpy.typing import NDArray
+
+# An array of any library that follows the standard. There is no common type to name: see the standard's FAQ.
+Array = Any
+# The module that works on such arrays: numpy, torch, array_api_strict, ... as array_api_compat wraps them.
+Namespace = Any
+
+
+def is_array(x: object) -> bool:
+    """Tell whether `x` is an array of a library that follows the standard."""
+    return isinstance(x, np.ndarray) or bool(array_api_compat.is_array_api_obj(x))
+
+
+def is_numpy(x: Array) -> bool:
+    """Tell whether `x` is a NumPy array, for the routes that SciPy makes faster."""
+    return isinstance(x, np.ndarray)
+
+
+def namespace(x: Array) -> Namespace:
+    """Return the module that works on `x`."""
+    return array_api_compat.array_namespace(x)
+
+
+def device(x: Array) -> Any:
+    """Return the device `x` lives on."""
+    return array_api_compat.device(x)
+
+
+def to_numpy(x: Array) -> NDArray[Any]:
+    """Bring an array of any library and device to NumPy, without a copy where there need be none."""
+    if isinstance(x, np.ndarray):
+        return x
+    if array_api_compat.is_torch_array(x):
+        return np.asarray(x.detach().cpu())
+    xp = namespace(x)
+    if hasattr(xp, "Device"):  # array_api_strict: its second device is fenced off on purpose
+        x = array_api_compat.to_device(x, xp.Device("CPU_DEVICE"))
+    elif array_api_compat.is_cupy_array(x):
+        return np.asarray(x.get())
+    return np.asarray(x)
+
+
+def like(values: NDArray[Any], x: Array, dtype: Any = None) -> Array:
+    """Bring a NumPy array to the library and device of `x`."""
+    if isinstance(x, np.ndarray):
+        return np.asarray(values, dtype=dtype)
+    return namespace(x).asarray(values, dtype=dtype, device=device(x))
+
+
+def astype(x: Array, dtype: Any) -> Array:
+    """Cast without a copy where the type is right already."""
+    return namespace(x).astype(x, dtype, copy=False)
+
+
+def is_float32(x: Array) -> bool:
+    """Tell whether `x` holds 32-bit floats."""
+    return bool(x.dtype == namespace(x).float32)
+
+
+def zeros(x: Array, shape: tuple[int, ...], dtype: Any = None) -> Array:
+    """Zeros in the library, on the device and (unless told) of the type of `x`."""
+    return namespace(x).zeros(shape, dtype=x.dtype if dtype is None else dtype, device=device(x))
+
+
+def set_entries(S: Array, rows: NDArray[Any], cols: NDArray[Any], values: Array) -> None:
+    """Write single entries in place; the standard has no name for this."""
+    if isinstance(S, np.ndarray) or array_api_compat.is_torch_array(S):
+        S[rows, cols] = values
+    else:
+        for k, (i, j) in enumerate(zip(rows.tolist(), cols.tolist(), strict=True)):
+            S[i, j] = values[k]
+
+
+def set_diagonal(S: Array, values: Array) -> None:
+    """Write the diagonal of a square array in place."""
+    every = np.arange(S.shape[0])
+    set_entries(S, every, every, values)

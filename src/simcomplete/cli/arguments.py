@@ -1,0 +1,91 @@
+"""From what is typed to what the library takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from simcomplete.datasets import Table, read_table
+from simcomplete.errors import InputError
+
+
+def parameters(texts: Sequence[str], taken: Sequence[str]) -> dict[str, Any]:
+    """Read NAME=VALUE pairs; values are JSON (numbers, true, null) or else plain words.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        What was typed.
+    taken : sequence of str
+        Names that have an option of their own.
+
+    Examples
+    --------
+    >>> parameters(["step=1e-4", "variant=paper", "flag=true"], taken=[])
+    {'step': 0.0001, 'variant': 'paper', 'flag': True}
+    """
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or not name:
+            raise InputError(f"--param {text!r} is not a pair; write it as --param NAME=VALUE")
+        if name in taken or name in found:
+            why = "has an option of its own" if name in taken else "is given twice"
+            raise InputError(f"--param {text!r}: {name} {why}; give it once, see --help")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def rows(text: str, n: int) -> list[int]:
+    """Read a selection such as 0,3,10:20 of positions below n; a range leaves its end out, as in Python.
+
+    Examples
+    --------
+    >>> rows("0,5:8", n=10)
+    [0, 5, 6, 7]
+    """
+    picked: list[int] = []
+    for piece in text.split(","):
+        first, colon, last = (part.strip() for part in piece.partition(":"))
+        try:
+            start = int(first) if first or not colon else 0
+            stop = (int(last) if last else n) if colon else start + 1
+        except ValueError as error:
+            raise InputError(f"--rows {text!r}: {piece!r} is not a position; write it as 0,3 or 10:20") from error
+        if not 0 <= start < stop <= n:
+            raise InputError(f"--rows {text!r}: {piece!r} lies outside 0 to {n - 1}; there are {n} rows")
+        picked += range(start, stop)
+    return picked
+
+
+def tables(paths: Sequence[Path], key: str | None, header: bool | None) -> list[Table]:
+    """Read the files of one command, which must have the same columns.
+
+    `key` and `header` are for the files they can be for; if there is none, the first file refuses them.
+    """
+    archives = [path for path in paths if path.suffix.lower() == ".npz"] or paths[:1]
+    texts = [path for path in paths if path.suffix.lower() == ".csv"] or paths[:1]
+    read = [
+        read_table(path, key if path in archives else None, header=header if path in texts else None) for path in paths
+    ]
+    for path, table in zip(paths[1:], read[1:], strict=True):
+        _same_columns(paths[0], read[0].columns, path, table.columns)
+    return read
+
+
+def _same_columns(first: Path, one: list[str] | None, second: Path, two: list[str] | None) -> None:
+    """Refuse columns of the same number and other names: position by position they would be confused."""
+    if one is None or two is None or len(one) != len(two):
+        return  # nothing to compare, or a difference in width that the library explains
+    different = next((i for i, names in enumerate(zip(one, two, strict=True)) if names[0] != names[1]), None)
+    if different is not None:
+        raise InputError(
+            f"column {different + 1} is {one[different]!r} in {first} and {two[different]!r} in {second}; "
+            "both files need the same columns in the same order"
+        )

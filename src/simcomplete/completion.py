@@ -1,0 +1,313 @@
+"""Completion: what every method returns, whichever it was.
+
+Factor first, blocks on request, dense only when asked for and only when it fits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcomplete import storage, views
+from simcomplete.arrays import Array, namespace, to_numpy
+from simcomplete.certificate import Certificate
+from simcomplete.errors import InputError
+from simcomplete.matrix import Selection, SymmetricMatrix
+from simcomplete.parts import SIMPLE, plain, to_parts
+from simcomplete.search import Neighbours, nearest
+from simcomplete.similarity.exact import CandidateBlock, CandidateRows, revive
+from simcomplete.similarity.measure import Evidence
+from simcomplete.status import Status
+from simcomplete.validity import Validity, validate
+
+
+@dataclass(frozen=True, eq=False)
+class Completion:
+    """Completed similarities: candidates first, then queries, in input order.
+
+    ``S = F diag(signs) F^T + diag(diagonal)``, or a dense matrix where a method has no factor (then `factor` is
+    None). Everything below works for both.
+
+    Attributes
+    ----------
+    matrix : SymmetricMatrix
+        The similarities in their smallest form.
+    n_candidates : int
+        How many leading rows are candidates.
+    together : bool
+        True when there were no queries: every row is then candidate and query at once.
+    method, params : str, dict
+        What made it, with every parameter as used.
+    status : Status
+        How the run ended, as advice.
+    history : list of dict
+        One entry per recorded iteration; empty for direct solutions.
+    certificate : Certificate or None
+        Proof of optimality, for methods that have one.
+    evidence : Evidence or None
+        How many pairs, and which rows, had nothing to compare.
+    labels : list of str or None
+        Row labels, where a frame had some.
+    order : array of int or None
+        Original position of every row, where candidates had to be moved to the front.
+    choice, election : dict or None
+        What an automatic method chose, and the table it chose from.
+
+    Examples
+    --------
+    >>> import numpy as np, simcomplete as sc
+    >>> P = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> Q = np.array([[2.0, np.nan]])
+    >>> done = sc.complete(P, Q, method="smcnn", rank=2)
+    >>> done
+    Completion(method='smcnn', candidates=3, queries=1, rank=2, status='optimal')
+    >>> done.similarity("queries", "candidates").round(1)
+    array([[1. , 0.1, 0.9]])
+    >>> done.search(k=1).ids
+    array([[0]])
+    """
+
+    matrix: SymmetricMatrix
+    n_candidates: int
+    method: str
+    together: bool = False
+    params: dict[str, Any] = field(default_factory=dict)
+    status: Status = field(default_factory=lambda: Status("computed", "computed directly"))
+    history: list[dict[str, float]] = field(default_factory=list)
+    certificate: Certificate | None = None
+    evidence: Evidence | None = None
+    labels: list[str] | None = None
+    order: NDArray[np.int64] | None = None
+    choice: dict[str, Any] | None = None
+    election: list[dict[str, Any]] | None = None
+    exact: CandidateRows | CandidateBlock | None = field(default=None, repr=False)
+
+    @property
+    def factor(self) -> Array | None:
+        """F, of shape (n, r), or None when the result is dense."""
+        return self.matrix.factor
+
+    @property
+    def signs(self) -> Array | None:
+        """Signs of the factor's columns, or None for all +1."""
+        return self.matrix.signs
+
+    @property
+    def diagonal(self) -> Array | None:
+        """What is added to the diagonal of the factor's product, or None."""
+        return self.matrix.diagonal
+
+    @property
+    def n(self) -> int:
+        """Candidates and queries together."""
+        return self.matrix.n
+
+    @property
+    def n_queries(self) -> int:
+        """How many queries; all rows when there were no separate ones."""
+        return self.n if self.together else self.n - self.n_candidates
+
+    @cached_property
+    def rank(self) -> int:
+        """Numerical rank: eigenvalues above n * eps * the largest. The added diagonal is not counted."""
+        S = self.matrix
+        xp = namespace(S.array)
+        if S.factor is not None and S.bounds is None and int(S.factor.shape[1]) <= S.n:
+            F = xp.astype(S.factor, xp.float64)
+            w, eps = xp.linalg.eigvalsh(F.T @ F), float(np.finfo(np.float64).eps)
+        else:
+            whole = replace(S, diagonal=None).block(slice(0, S.n), slice(0, S.n))
+            w, eps = xp.linalg.eigvalsh(xp.astype(whole, xp.float64)), float(xp.finfo(whole.dtype).eps)
+        size = np.abs(to_numpy(w))
+        return int(np.sum(size > S.n * eps * size.max()))
+
+    @cached_property
+    def validity(self) -> Validity:
+        """Whether the matrix is valid in each of five meanings, each with its number."""
+        return validate(self.matrix, self.exact)
+
+    def similarity(
+        self,
+        rows: Any = None,
+        cols: Any = None,
+        *,
+        unit_diagonal: bool = False,
+        keep_candidates: bool = False,
+        clip: bool = False,
+    ) -> Array:
+        """Return completed similarities, or a block of them.
+
+        Parameters
+        ----------
+        rows, cols : {"candidates", "queries"}, slice, int or array, optional
+            Which rows and columns; all when left out. The whole matrix is refused when it would not fit.
+        unit_diagonal, keep_candidates, clip : bool
+            As in `view`.
+
+        Returns
+        -------
+        array of shape (rows, cols)
+        """
+        view = self.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip)
+        return view.matrix.block(self._select(rows, "rows"), self._select(cols, "cols"))
+
+    def search(self, k: int = 10, rows: Any = None, *, progress: bool | None = None) -> Neighbours:
+        """Find the `k` most similar candidates of every query.
+
+        Parameters
+        ----------
+        k : int
+            How many; more than there are candidates gives all of them.
+        rows : {"candidates", "queries"}, slice, int or array, optional
+            Rows to search for; the queries when left out. A row is never its own neighbour.
+        progress : bool, optional
+            None shows progress on a terminal, False never.
+
+        Returns
+        -------
+        Neighbours
+            `ids`, int64 (rows, k): positions among the candidates, best first, ties by lower id; `scores` beside.
+        """
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+            raise InputError(f"k={k!r} must be a whole number of at least 1")
+        wanted = np.arange(self.n)[self._select("queries" if rows is None else rows, "rows")]
+        among = self._among(wanted)
+        others = self.n_candidates - 1 if among else self.n_candidates
+        if others < 1:
+            raise InputError("there is no other sample to search among; give at least two")
+        return nearest(
+            self.matrix,
+            wanted,
+            slice(0, self.n_candidates),
+            min(int(k), others),
+            exclude_self=among,
+            progress=progress,
+        )
+
+    def view(self, *, unit_diagonal: bool = False, keep_candidates: bool = False, clip: bool = False) -> Completion:
+        """Read the same result differently; its `validity` tells what that costs.
+
+        Parameters
+        ----------
+        unit_diagonal : bool
+            Rescale rows and columns to a diagonal of 1.
+        keep_candidates : bool
+            Put the exact candidate block back.
+        clip : bool
+            Clip entries to [-1, 1] (to [0, 1] where scores were mapped to (0, 1]).
+        """
+        if not (unit_diagonal or keep_candidates or clip):
+            return self
+        S = views.unit_diagonal(self.matrix) if unit_diagonal else self.matrix
+        S = views.keep_candidates(S, self.exact) if keep_candidates else S
+        S = views.clip(S, 0.0 if self.params.get("positive") else -1.0) if clip else S
+        asked = {"unit_diagonal": unit_diagonal, "keep_candidates": keep_candidates, "clip": clip}
+        return replace(self, matrix=S, params={**self.params, **{k: True for k, v in asked.items() if v}})
+
+    def summary(self) -> dict[str, Any]:
+        """Everything small about the result, as plain values for JSON."""
+        facts = to_parts(self)[1]
+        small = ("method", "params", "n_candidates", "status", "certificate", "evidence", "choice")
+        return {
+            **{name: facts[name] for name in small},
+            "n_queries": self.n_queries,
+            "rank": self.rank,
+            "validity": plain(self.validity.as_dict()),
+        }
+
+    def save(self, path: str | Path, *, overwrite: bool = False, candidates: bool = True) -> None:
+        """Write everything to a folder of `.npy` and JSON, whole or not at all; `sc.load` reads it.
+
+        Parameters
+        ----------
+        path : path
+            The folder to make.
+        overwrite : bool
+            Replace a completion saved there before.
+        candidates : bool
+            Also keep what the exact candidate block is made of; `keep_candidates` views and the fifth validity
+            check need it after loading.
+        """
+        arrays, facts = to_parts(self)
+        if candidates and self.exact is not None:
+            arrays["candidates"], facts["exact"] = self.exact.parts()
+        storage.write_folder(Path(path), arrays, facts, overwrite=overwrite)
+
+    def __repr__(self) -> str:
+        return (
+            f"Completion(method={self.method!r}, candidates={self.n_candidates}, queries={self.n_queries}, "
+            f"rank={self.rank}, status={self.status.code!r})"
+        )
+
+    def _select(self, rows: Any, name: str) -> Selection:
+        if rows is None:
+            return slice(0, self.n)
+        if isinstance(rows, str):
+            if rows == "candidates":
+                return slice(0, self.n_candidates)
+            if rows == "queries":
+                return slice(0 if self.together else self.n_candidates, self.n)
+            raise InputError(f"{name}={rows!r} is unknown; use 'candidates', 'queries', a slice or positions")
+        try:
+            picked = np.atleast_1d(np.arange(self.n)[rows])
+        except IndexError as error:
+            raise InputError(f"{name}={rows!r} does not fit the {self.n} rows: {error}") from error
+        if picked.ndim != 1:
+            raise InputError(f"{name} has {picked.ndim} dimensions; give a flat list of positions")
+        return picked.astype(np.int64)
+
+    def _among(self, wanted: NDArray[np.int64]) -> bool:
+        inside = wanted < self.n_candidates
+        if inside.any() and not inside.all():
+            raise InputError("rows mixes candidates and queries; search for them in two calls")
+        return bool(inside.any())
+
+
+def load(path: str | Path) -> Completion:
+    """Read a completion that `Completion.save` wrote; nothing in it is ever executed.
+
+    Parameters
+    ----------
+    path : path
+        The folder.
+
+    Returns
+    -------
+    Completion
+
+    Examples
+    --------
+    >>> import numpy as np, simcomplete as sc, tempfile
+    >>> done = sc.complete(np.eye(3), method="smcnn")
+    >>> with tempfile.TemporaryDirectory() as room:
+    ...     done.save(room + "/done")
+    ...     sc.load(room + "/done").rank
+    3
+    """
+    arrays, facts = storage.read_folder(Path(path))
+    return revived(arrays, facts)
+
+
+def revived(arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Completion:
+    """Build a completion from what was stored."""
+    bounds, certificate, evidence = facts["bounds"], facts["certificate"], facts["evidence"]
+    matrix = SymmetricMatrix(
+        **{name: arrays.get(name) for name in ("factor", "signs", "diagonal", "dense")},
+        bounds=None if bounds is None else (bounds[0], bounds[1]),
+    )
+    if evidence is not None:
+        evidence = Evidence(**{**evidence, "rows_without": tuple(evidence["rows_without"])})
+    return Completion(
+        matrix=matrix,
+        order=arrays.get("order"),
+        status=Status(**facts["status"]),
+        certificate=None if certificate is None else Certificate(**certificate),
+        evidence=evidence,
+        exact=revive(arrays["candidates"], facts["exact"]) if "candidates" in arrays else None,
+        **{name: facts[name] for name in SIMPLE},
+    )

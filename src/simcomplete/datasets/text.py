@@ -1,0 +1,138 @@
+"""Tables from comma-separated text.
+
+Every cell is read as text first and then made a number column by column: that is the one way in which each
+spelling of missing is understood and a cell that is no number can be named by its row and column.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcomplete.datasets.table import Table, as_table
+from simcomplete.errors import FileFormatError, optional
+
+# Lower case; compared with cells without the blanks around them.
+MISSING = ("", "nan", "na", "n/a", "null", "none")
+# Bytes read at once. A line must fit in, and one of a million numbers does.
+BLOCK = 32 * 2**20
+SAY_HEADER = "say which with header=True or header=False (--header or --no-header)"
+
+
+def read_csv(path: Path, header: bool | None = None) -> Table:
+    """Read a .csv file; see `simcomplete.datasets.read_table`."""
+    first, before = _first_line(path)
+    named = _is_header(path, first) if header is None else header
+    columns = _read_cells(path, len(first), skip=before + named)
+    if len(columns[0]) == 0:
+        raise FileFormatError(f"{path}: there is a header and no row below it")
+    names = first if named else [str(i + 1) for i in range(len(first))]
+    # pandas writes its index, often a mere count, under an empty name: it is no feature.
+    unnamed = named and first[0] == "" and len(first) > 1
+    labels = columns[0].to_pylist()
+    labelled = unnamed or all(_is_text(cell) for cell in labels)
+    if labelled and len(columns) == 1:
+        marks = [mark for mark in (";", "\t", "|") if mark in first[0]]
+        hint = f"; it looks separated by {marks[0]!r}, only commas are understood" if marks else ""
+        raise FileFormatError(f"{path}: the only column holds text, numbers are needed{hint}")
+    start = 1 if labelled else 0
+    values = np.empty((len(columns[0]), len(columns) - start))
+    for j, column in enumerate(columns[start:]):
+        values[:, j] = _numbers(path, column, names[start + j])
+    return as_table(path, values, labels if labelled else None, names[start:] if named else None)
+
+
+def _first_line(path: Path) -> tuple[list[str], int]:
+    """Return the cells of the first line that is not blank, and how many lines stand before it."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            for before, line in enumerate(file):
+                if "\0" in line:
+                    raise FileFormatError(f"{path}: is not text; give comma-separated values in UTF-8")
+                if line.strip():
+                    return [cell.strip() for cell in next(csv.reader([line]))], before
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise FileFormatError(f"{path}: is not text in UTF-8 ({error}); save it as UTF-8") from error
+    raise FileFormatError(f"{path}: the file is empty")
+
+
+def _is_header(path: Path, cells: list[str]) -> bool:
+    """Tell whether the first line names the columns, and refuse to guess where it could be a row as well."""
+    if any(_is_text(cell) for cell in cells[1:]) or len(cells) == 1:
+        return any(_is_text(cell) for cell in cells)
+    counting = [str(i) for i in range(len(cells))]
+    if cells[0] == "" and cells[1:] == counting[:-1] and len(cells) > 2:
+        return True  # the default names of a pandas frame, behind its index
+    if _is_text(cells[0]):
+        reading = f"({cells[0]}, {cells[1]}, ...) could name the columns or be a row and its label"
+        raise FileFormatError(f"{path}: the first line {reading}; {SAY_HEADER}")
+    if cells == counting and len(cells) > 2:
+        reading = "(0, 1, 2, ...) could name the columns or be a row"
+        raise FileFormatError(f"{path}: the first line {reading}; {SAY_HEADER}")
+    return False
+
+
+def _is_text(cell: str) -> bool:
+    return cell.lower() not in MISSING and _number(cell) is None
+
+
+def _number(cell: str) -> float | None:
+    try:
+        return None if "_" in cell else float(cell)  # 1_000 is Python's spelling, not a table's
+    except ValueError:
+        return None
+
+
+def _read_cells(path: Path, width: int, skip: int) -> list[Any]:
+    """Read all cells as text without the blanks around them, one Arrow array per column."""
+    arrow, reader, compute = _arrow()
+    names = [str(i) for i in range(width)]
+    ragged: list[Any] = []
+
+    def note(row: Any) -> str:
+        ragged.append(row)
+        return "error"
+
+    try:
+        table = reader.read_csv(
+            path,
+            # One thread: only then does a bad row know its number.
+            reader.ReadOptions(use_threads=False, column_names=names, skip_rows=skip, block_size=BLOCK),
+            reader.ParseOptions(invalid_row_handler=note),
+            reader.ConvertOptions(column_types=dict.fromkeys(names, arrow.string()), strings_can_be_null=False),
+        )
+    except arrow.ArrowInvalid as error:
+        if ragged:
+            bad = ragged[0]
+            counts = f"row {bad.number - skip} has {bad.actual_columns} cells, the first line has {width}"
+            raise FileFormatError(f"{path}: {counts}; fill it up with commas, or quote cells with commas") from error
+        if "skip initial" in str(error):  # a header without even a line end
+            return [arrow.chunked_array([], arrow.string())] * width
+        raise FileFormatError(f"{path}: cannot be read as comma-separated text ({error})") from error
+    return [compute.utf8_trim_whitespace(column) for column in table.columns]
+
+
+def _numbers(path: Path, column: Any, name: str) -> NDArray[np.float64]:
+    """Make a column of text one of numbers, NaN where missing, or name the first cell that is neither."""
+    arrow, _, compute = _arrow()
+    missing = compute.is_in(compute.utf8_lower(column), value_set=arrow.array(MISSING))
+    try:
+        numbers = compute.cast(compute.if_else(missing, arrow.scalar(None, arrow.string()), column), arrow.float64())
+    except arrow.ArrowInvalid as error:
+        cells = column.to_pylist()
+        row = next((i for i, cell in enumerate(cells) if _is_text(cell)), 0)
+        raise FileFormatError(
+            f"{path}: row {row + 1}, column {name!r}: {cells[row][:40]!r} is not a number; leave the "
+            "cell empty where it is missing; only the first column may be text: all of it, or unnamed"
+        ) from error
+    return np.asarray(numbers.to_numpy(), dtype=np.float64)
+
+
+def _arrow() -> tuple[Any, Any, Any]:
+    modules = ("pyarrow", "pyarrow.csv", "pyarrow.compute")
+    arrow, reader, compute = (optional(name, extra="cli", purpose="reading .csv files") for name in modules)
+    return arrow, reader, compute

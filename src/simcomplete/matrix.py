@@ -1,0 +1,128 @@
+"""A symmetric matrix in the smallest form that says it: factor, signs and diagonal, or dense.
+
+    S = F diag(signs) F^T + diag(diagonal),    or a dense array,    entries clipped to bounds on reading
+
+Blocks are computed when asked for; the whole matrix only when asked for and only when it fits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcomplete.arrays import Array, is_numpy, like, namespace, to_numpy
+from simcomplete.memory import require
+
+Selection = slice | NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class SymmetricMatrix:
+    """S = F diag(signs) F^T + diag(diagonal), or dense; `bounds` clips entries when they are read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> S = SymmetricMatrix(factor=np.array([[1.0], [2.0]]), diagonal=np.array([0.5, 0.0]))
+    >>> S.block(slice(0, 2), slice(0, 2))
+    array([[1.5, 2. ],
+           [2. , 4. ]])
+    """
+
+    factor: Array | None = None
+    signs: Array | None = None
+    diagonal: Array | None = None
+    dense: Array | None = None
+    bounds: tuple[float, float] | None = None
+
+    @property
+    def array(self) -> Array:
+        """The array that sets library, device and type."""
+        return self.dense if self.factor is None else self.factor
+
+    @property
+    def n(self) -> int:
+        """How many rows."""
+        return int(self.array.shape[0])
+
+    @property
+    def psd_by_form(self) -> bool:
+        """Whether the form alone makes it positive semi-definite."""
+        return self.factor is not None and self.signs is None and self.bounds is None
+
+    def block(self, rows: Selection, cols: Selection) -> Array:
+        """Return the entries of some rows and columns; bit-symmetric when both selections are the same."""
+        xp = namespace(self.array)
+        n_rows, n_cols = length(rows, self.n), length(cols, self.n)
+        itemsize = 4 if self.array.dtype == xp.float32 else 8
+        require(
+            2 * n_rows * n_cols * itemsize,
+            f"a dense block of {n_rows} x {n_cols} similarities",
+            "ask for a smaller block, use search(), or work with the factor",
+        )
+        if self.factor is None:
+            S = take(take(self.dense, rows).T, cols).T
+        else:
+            left = take(self.factor, rows)
+            S = (left if self.signs is None else left * self.signs) @ take(self.factor, cols).T
+            S = self._with_diagonal(S, rows, cols)
+            if same(rows, cols):
+                S = (S + S.T) / 2
+        return S if self.bounds is None else xp.clip(S, *self.bounds)
+
+    def diag(self) -> Array:
+        """Return the diagonal of S."""
+        xp = namespace(self.array)
+        if self.factor is None:
+            own = xp.linalg.diagonal(self.dense)
+        else:
+            squares = self.factor * self.factor
+            own = xp.sum(squares if self.signs is None else squares * self.signs, axis=1)
+            own = own if self.diagonal is None else own + self.diagonal
+        return own if self.bounds is None else xp.clip(own, *self.bounds)
+
+    def _with_diagonal(self, S: Array, rows: Selection, cols: Selection) -> Array:
+        if self.diagonal is None:
+            return S
+        i, j, value = meetings(rows, cols, to_numpy(self.diagonal))
+        extra = np.zeros(tuple(S.shape), dtype=value.dtype)
+        extra[i, j] = value
+        return S + like(extra, S, dtype=S.dtype)
+
+
+def length(rows: Selection, n: int) -> int:
+    """How many rows a selection takes out of n."""
+    return len(range(*rows.indices(n))) if isinstance(rows, slice) else len(rows)
+
+
+def take(x: Array, rows: Selection) -> Array:
+    """Select rows: a view for a slice, a copy for positions."""
+    if isinstance(rows, slice):
+        return x[rows, :]
+    if is_numpy(x):
+        return x[rows]
+    return namespace(x).take(x, like(rows, x), axis=0)
+
+
+def same(rows: Selection, cols: Selection) -> bool:
+    """Whether two selections are the same rows in the same order."""
+    if isinstance(rows, slice) or isinstance(cols, slice):
+        return isinstance(rows, slice) and isinstance(cols, slice) and rows == cols
+    return bool(np.array_equal(rows, cols))
+
+
+def meetings(rows: Selection, cols: Selection, diagonal: NDArray[Any]) -> tuple[Any, Any, Any]:
+    """Positions within a block that lie on the diagonal of S, and the diagonal's values there."""
+    every = np.arange(len(diagonal))
+    r = every[rows]
+    c = every[cols]
+    order = np.argsort(c, kind="stable")
+    first = np.searchsorted(c[order], r, side="left")
+    count = np.searchsorted(c[order], r, side="right") - first
+    i = np.repeat(np.arange(len(r)), count)
+    within = np.arange(len(i)) - np.repeat(np.cumsum(count) - count, count)
+    j = order[np.repeat(first, count) + within]
+    return i, j, diagonal[r[i]]

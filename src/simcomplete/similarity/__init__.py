@@ -1,0 +1,1 @@
+"""Step 1: from samples with missing values to similarities over what they have in common."""

@@ -1,0 +1,83 @@
+"""Candidates whose similarities are known exactly: what must not be lost, and what checks measure against."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcomplete.arrays import Array, namespace, set_entries, to_numpy, zeros
+from simcomplete.inputs import Samples
+from simcomplete.similarity.measure import Measure
+from simcomplete.similarity.products import prepare
+
+
+class CandidateRows:
+    """Candidates as unit rows P^ in float64, read from their source block by block: P^ P^T is their similarity.
+
+    The source is referred to, not copied: it must not be changed while this is in use.
+    """
+
+    def __init__(self, samples: Samples, measure: Measure) -> None:
+        self.source = samples.values
+        self.measure = measure
+        self.n = samples.n
+        # The map to (0, 1] adds one constant feature: (1 + p.q)/2 = [p, 1].[q, 1]/2.
+        self.width = samples.d + measure.positive
+
+    def unit(self, rows: slice) -> Array:
+        """Unit rows of the plain metric, 0 for a row without evidence."""
+        xp = namespace(self.source)
+        Z = prepare(xp.astype(self.source[rows, :], xp.float64), self.measure).Z
+        norm = xp.sqrt(xp.sum(Z * Z, axis=1, keepdims=True))
+        if self.measure.epsilon > 0:  # smoothed: a zero row counts as a constant one
+            return xp.where(norm > 0, Z / xp.where(norm > 0, norm, 1.0), 1.0 / Z.shape[1] ** 0.5)
+        return Z / xp.where(norm > 0, norm, xp.ones_like(norm))
+
+    def extended(self, unit: Array) -> Array:
+        """Unit rows of the metric as asked for, with the constant feature of the map to (0, 1]."""
+        if not self.measure.positive:
+            return unit
+        xp = namespace(unit)
+        return xp.concat([unit, xp.ones_like(unit[:, :1])], axis=1) / 2**0.5
+
+    def rows(self, which: slice) -> Array:
+        """P^ of some rows."""
+        return self.extended(self.unit(which))
+
+    def similarity(self, rows: slice, cols: slice) -> Array:
+        """Return an exact block of candidate similarities, 1 on the diagonal."""
+        S = self.rows(rows) @ self.rows(cols).T
+        own = np.arange(max(rows.start, cols.start), min(rows.stop, cols.stop))
+        set_entries(S, own - rows.start, own - cols.start, zeros(S, (len(own),)) + 1)
+        return S
+
+    def parts(self) -> tuple[NDArray[Any], dict[str, Any]]:
+        """What a file needs to bring this back."""
+        return to_numpy(self.source), {"kind": "rows", **asdict(self.measure)}
+
+
+class CandidateBlock:
+    """The exact similarities of candidates, given as a matrix."""
+
+    def __init__(self, S: Array) -> None:
+        self.S = S
+        self.n = int(S.shape[0])
+
+    def similarity(self, rows: slice, cols: slice) -> Array:
+        """Return a block."""
+        return self.S[rows, cols]
+
+    def parts(self) -> tuple[NDArray[Any], dict[str, Any]]:
+        """What a file needs to bring this back."""
+        return to_numpy(self.S), {"kind": "block"}
+
+
+def revive(array: NDArray[Any], facts: dict[str, Any]) -> CandidateRows | CandidateBlock:
+    """Bring candidates back from what `parts` gave."""
+    if facts["kind"] == "block":
+        return CandidateBlock(array)
+    settings = {name: value for name, value in facts.items() if name != "kind"}
+    return CandidateRows(Samples(array, None), Measure(**settings))

@@ -1,0 +1,201 @@
+"""The similarity matrix S0 as something to multiply with.
+
+Solvers see `Operator` only. `DenseSimilarity` holds the matrix; `CandidateQuerySimilarity` never does: with
+complete candidates
+
+    S0 = [[P^ P^T, B], [B^T, C]],
+
+P^ the candidates with unit rows, B and C the overlap similarities of queries with candidates and among
+themselves, and everything is read from the candidates block by block, cast to float64 (with a strong common
+direction, as all non-negative data have, float32 products lose the small eigenvalues).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+
+from simcomplete.arrays import Array, astype, namespace, set_diagonal, to_numpy, zeros
+from simcomplete.blocks import row_blocks
+from simcomplete.inputs import Samples
+from simcomplete.memory import require
+from simcomplete.progress import track
+from simcomplete.similarity.exact import CandidateRows
+from simcomplete.similarity.measure import Evidence, Measure, to_unit_interval
+from simcomplete.similarity.overlap import overlap_matrix
+from simcomplete.similarity.products import Rows, cross, prepare
+
+
+class Operator(Protocol):
+    """What solvers ask of a symmetric matrix."""
+
+    @property
+    def array(self) -> Array:
+        """An array that tells the library and device to work in."""
+
+    @property
+    def n(self) -> int:
+        """How many rows."""
+
+    def matmul(self, V: Array) -> Array:
+        """Return S0 @ V in float64."""
+
+    def squared_norm(self) -> float:
+        """Return |S0|_F^2."""
+
+    def dense(self) -> Array:
+        """Return the whole matrix in float64, refused beforehand when it would not fit."""
+
+
+class DenseSimilarity:
+    """A similarity matrix that is held as it is; products are taken in float64, block by block."""
+
+    def __init__(self, S: Array) -> None:
+        self.S = S
+
+    @property
+    def array(self) -> Array:
+        """An array that tells the library and device to work in."""
+        return self.S
+
+    @property
+    def n(self) -> int:
+        """How many rows."""
+        return int(self.S.shape[0])
+
+    def matmul(self, V: Array) -> Array:
+        """Return S0 @ V in float64."""
+        xp = namespace(self.S)
+        if self.S.dtype == xp.float64:
+            return self.S @ V
+        blocks = row_blocks(self.n, self.n * 8)
+        return xp.concat([xp.astype(self.S[rows, :], xp.float64) @ V for rows in blocks], axis=0)
+
+    def squared_norm(self) -> float:
+        """Return |S0|_F^2, summed in float64."""
+        xp = namespace(self.S)
+        blocks = row_blocks(self.n, self.n * 8)
+        return sum(float(xp.sum(xp.astype(self.S[rows, :], xp.float64) ** 2)) for rows in blocks)
+
+    def dense(self) -> Array:
+        """Return the whole matrix in float64."""
+        xp = namespace(self.S)
+        if self.S.dtype != xp.float64:
+            require(self.n**2 * 8, f"a float64 copy of the {self.n} x {self.n} matrix", "use route='iterative'")
+        return astype(self.S, xp.float64)
+
+
+class CandidateQuerySimilarity:
+    """S0 of complete candidates and incomplete queries, never held as n x n."""
+
+    def __init__(self, candidates: Samples, queries: Samples, measure: Measure, progress: bool | None = None) -> None:
+        xp = namespace(candidates.values)
+        self.candidates = CandidateRows(candidates, measure)
+        self.measure = measure
+        self.progress = progress
+        self.queries: Rows = prepare(xp.astype(queries.values, xp.float64), measure)
+        self.C, self.query_evidence = overlap_matrix(queries, measure, dtype=xp.float64, progress=progress)
+        self._pass: tuple[Array, Evidence] | None = None
+
+    @property
+    def array(self) -> Array:
+        """An array that tells the library and device to work in."""
+        return self.C
+
+    @property
+    def n_candidates(self) -> int:
+        """How many candidates."""
+        return self.candidates.n
+
+    @property
+    def n(self) -> int:
+        """Candidates and queries together."""
+        return self.candidates.n + int(self.C.shape[0])
+
+    @property
+    def reduced_size(self) -> int:
+        """Size of the problem that has all the non-zero eigenvalues."""
+        return self.candidates.width + 2 * int(self.C.shape[0])
+
+    def blocks(self, label: str) -> Iterator[tuple[slice, Array, Array, Array]]:
+        """One pass over the candidates: rows, P^, B and which pairs of B have evidence."""
+        width = self.candidates.width + 4 * int(self.C.shape[0])
+        for rows in track(row_blocks(self.n_candidates, width * 8 * 2), label, self.progress):
+            unit = self.candidates.unit(rows)
+            B, supported = cross(Rows(unit, None), self.queries, self.measure)
+            yield rows, self.candidates.extended(unit), self._mapped(B), supported
+
+    def _mapped(self, B: Array) -> Array:
+        return to_unit_interval(B) if self.measure.positive else B
+
+    def gram(self) -> Array:
+        """G = H^T H with H = [P^ B]: one pass, remembered."""
+        return self._first_pass()[0]
+
+    def evidence(self) -> Evidence:
+        """What the similarities stand on; counted in the same first pass."""
+        return self._first_pass()[1]
+
+    def _first_pass(self) -> tuple[Array, Evidence]:
+        if self._pass is None:
+            xp = namespace(self.C)
+            n_p, n_q = self.n_candidates, int(self.C.shape[0])
+            size = self.candidates.width + n_q
+            G = zeros(self.C, (size, size))
+            without, empty = 0, []
+            for rows, P, B, supported in self.blocks("first pass"):
+                H = xp.concat([P, B], axis=1)
+                G += H.T @ H
+                without += int(xp.sum(xp.astype(~supported, xp.int64)))
+                if self.measure.epsilon == 0:
+                    zero = to_numpy(xp.sum(P[:, : self.candidates.source.shape[1]] ** 2, axis=1)) == 0
+                    empty += [int(k) + rows.start for k in np.flatnonzero(zero)]
+            q = self.query_evidence
+            good = n_p - len(empty)
+            without += q.pairs_without + n_p * (n_p - 1) // 2 - good * (good - 1) // 2
+            lonely = (*empty, *(n_p + k for k in q.rows_without))
+            self._pass = G, Evidence(self.n * (self.n - 1) // 2, without, lonely, self.measure.min_overlap)
+        return self._pass
+
+    def squared_norm(self) -> float:
+        """Return |S0|_F^2 = |P^T P|^2 + 2 |B|^2 + |C|^2, from the Gram matrix."""
+        xp = namespace(self.C)
+        G = self.gram()
+        w = self.candidates.width
+        twice_b = 2 * float(xp.sum(xp.linalg.diagonal(G[w:, w:])))
+        return float(xp.sum(G[:w, :w] ** 2)) + twice_b + float(xp.sum(self.C**2))
+
+    def matmul(self, V: Array) -> Array:
+        """Return S0 @ V in float64, in two passes."""
+        xp = namespace(self.C)
+        n_p = self.n_candidates
+        V_q = V[n_p:, :]
+        inner = zeros(self.C, (self.candidates.width, V.shape[1]))
+        bottom = self.C @ V_q
+        for rows, P, B, _ in self.blocks("product, inner"):
+            inner += P.T @ V[rows, :]
+            bottom += B.T @ V[rows, :]
+        top = [P @ inner + B @ V_q for _, P, B, _ in self.blocks("product, outer")]
+        return xp.concat([*top, bottom], axis=0)
+
+    def dense(self) -> Array:
+        """Return the whole matrix in float64."""
+        n_p = self.n_candidates
+        require(self.n**2 * 8 * 2, f"the {self.n} x {self.n} matrix", "use route='structured', which needs none")
+        xp = namespace(self.C)
+        S = zeros(self.C, (self.n, self.n))
+        pieces = []
+        for rows, P, B, _ in self.blocks("similarities"):
+            pieces.append(P)
+            S[rows, n_p:] = B
+            S[n_p:, rows] = B.T
+        P = xp.concat(pieces, axis=0)
+        exact = P @ P.T
+        exact = (exact + exact.T) / 2
+        # Exactly 1 (and exactly 1/2 or 0 for a row without evidence), where the products leave a last digit.
+        set_diagonal(exact, xp.round(2 * xp.linalg.diagonal(exact)) / 2)
+        S[:n_p, :n_p] = exact
+        S[n_p:, n_p:] = self.C
+        return S
