@@ -65,8 +65,13 @@ def digits():
     return X[np.random.default_rng(0).permutation(len(X))]
 
 
+@pytest.fixture(name="hide", scope="session")
+def hide_fixture():
+    """A function: copy of X with that share of every row missing at random."""
+    return hide
+
+
 def hide(X, missing, seed=0):
-    """Copy of X with that share of every row missing at random."""
     rng = np.random.default_rng(seed)
     X = np.array(X, dtype=float)
     for row in X:

@@ -100,9 +100,7 @@ def test_relative_squared_error_of_a_rectangle_of_integers_and_of_a_file(tmp_pat
     hat, zero, true = four_rows()
     np.save(tmp_path / "hat.npy", hat)
     stored = np.load(tmp_path / "hat.npy", mmap_mode="r")
-    assert metrics.relative_squared_error(stored, zero, true) == metrics.relative_squared_error(
-        hat, zero, true
-    )
+    assert metrics.relative_squared_error(stored, zero, true) == metrics.relative_squared_error(hat, zero, true)
 
 
 @pytest.mark.parametrize(
@@ -279,9 +277,7 @@ def test_what_holds_for_every_ranking(case: tuple[np.ndarray, np.ndarray, float]
 
 
 @pytest.mark.parametrize("metric", [metrics.recall_at, metrics.ndcg_at])
-@pytest.mark.parametrize(
-    "k", [0, -1, 0.0, 1.5, 2.0, -0.2, math.nan, math.inf, True, np.True_, "2", None, [2]]
-)
+@pytest.mark.parametrize("k", [0, -1, 0.0, 1.5, 2.0, -0.2, math.nan, math.inf, True, np.True_, "2", None, [2]])
 def test_rankings_refuse_k(metric: Any, k: Any) -> None:
     with pytest.raises(InputError, match="use an int of at least 1, or a fraction"):
         metric(SCORES, TRUTH, k)

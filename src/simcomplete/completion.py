@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from simcomplete import storage, views
 from simcomplete.arrays import Array, namespace, to_numpy
 from simcomplete.certificate import Certificate
-from simcomplete.errors import InputError
+from simcomplete.errors import FileFormatError, InputError
 from simcomplete.matrix import Selection, SymmetricMatrix
 from simcomplete.parts import SIMPLE, plain, to_parts
 from simcomplete.search import Neighbours, nearest
@@ -118,8 +118,7 @@ class Completion:
         S = self.matrix
         xp = namespace(S.array)
         if S.factor is not None and S.bounds is None and int(S.factor.shape[1]) <= S.n:
-            F = xp.astype(S.factor, xp.float64)
-            w, eps = xp.linalg.eigvalsh(F.T @ F), float(np.finfo(np.float64).eps)
+            w, eps = S.factor_eigenvalues(), float(np.finfo(np.float64).eps)
         else:
             whole = replace(S, diagonal=None).block(slice(0, S.n), slice(0, S.n))
             w, eps = xp.linalg.eigvalsh(xp.astype(whole, xp.float64)), float(xp.finfo(whole.dtype).eps)
@@ -290,7 +289,10 @@ def load(path: str | Path) -> Completion:
     3
     """
     arrays, facts = storage.read_folder(Path(path))
-    return revived(arrays, facts)
+    try:
+        return revived(arrays, facts)
+    except (KeyError, TypeError, IndexError) as error:
+        raise FileFormatError(f"{path} lacks or misspells a fact: {error}; save the completion anew") from error
 
 
 def revived(arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Completion:

@@ -73,6 +73,16 @@ class SymmetricMatrix:
                 S = (S + S.T) / 2
         return S if self.bounds is None else xp.clip(S, *self.bounds)
 
+    def factor_eigenvalues(self) -> Array:
+        """Eigenvalues of F diag(signs) F^T that can be other than 0, in float64, rising."""
+        xp = namespace(self.array)
+        F = xp.astype(self.factor, xp.float64)
+        if self.signs is None:
+            return xp.linalg.eigvalsh(F.T @ F)
+        # F diag(signs) F^T = Q (R diag(signs) R^T) Q^T: the small matrix in the middle has them all.
+        R = xp.linalg.qr(F, mode="reduced")[1]
+        return xp.linalg.eigvalsh((R * xp.astype(self.signs, xp.float64)) @ R.T)
+
     def diag(self) -> Array:
         """Return the diagonal of S."""
         xp = namespace(self.array)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from simcomplete.errors import FileFormatError, InputError
 
 INDEX = "completion.json"
+ARRAYS = frozenset({"factor", "signs", "diagonal", "dense", "order", "candidates"})
 FORMAT = "simcomplete-completion"
 VERSION = 1
 
@@ -39,10 +40,11 @@ def replacing(path: Path) -> Iterator[Path]:
     >>> target.read_text()
     '42'
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    room = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-    draft = room / path.name
+    room: Path | None = None
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        room = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        draft = room / path.name
         yield draft
         if path.is_dir():  # a folder cannot be replaced in one step: step aside, move in, clear away
             path.rename(room / "old")
@@ -56,7 +58,8 @@ def replacing(path: Path) -> Iterator[Path]:
         error.add_note(f"nothing was written to {path}: is there room and permission?")
         raise
     finally:
-        shutil.rmtree(room, ignore_errors=True)
+        if room is not None:
+            shutil.rmtree(room, ignore_errors=True)
 
 
 def write_folder(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], *, overwrite: bool) -> None:
@@ -92,6 +95,8 @@ def read_folder(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     if not (path / INDEX).is_file():
         raise FileFormatError(f"{path} is not a saved completion: it has no {INDEX}")
     index = _read_index(path / INDEX)
+    for name in set(index["arrays"]) - ARRAYS:  # also keeps a name such as ../x from leading elsewhere
+        raise FileFormatError(f"{path / INDEX} names an unknown array {name!r}; was it written by something else?")
     arrays = {name: _read_array(path / f"{name}.npy", entry) for name, entry in index["arrays"].items()}
     return arrays, index["facts"]
 

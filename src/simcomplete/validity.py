@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from simcomplete.arrays import Array, namespace, to_numpy
+from simcomplete.arrays import Array, device, namespace, to_numpy
 from simcomplete.blocks import row_blocks
 from simcomplete.matrix import SymmetricMatrix
 
@@ -117,10 +117,7 @@ def _smallest_eigenvalue(S: SymmetricMatrix) -> tuple[float, str]:
         # F F^T has n - r eigenvalues 0, and a non-negative diagonal only raises them.
         floor = 0.0 if S.diagonal is None else float(xp.min(S.diagonal))
         return min(0.0, floor), "smallest eigenvalue, from the form: a Gram matrix plus a non-negative diagonal"
-    # F diag(signs) F^T = Q (R diag(signs) R^T) Q^T: the small matrix in the middle has all non-zero eigenvalues.
-    R = xp.linalg.qr(xp.astype(S.factor, xp.float64), mode="reduced")[1]
-    small = float(xp.linalg.eigvalsh((R * xp.astype(S.signs, xp.float64)) @ R.T)[0])
-    return min(0.0, small), "smallest eigenvalue, from the signed factor"
+    return min(0.0, float(S.factor_eigenvalues()[0])), "smallest eigenvalue, from the signed factor"
 
 
 def _largest_entry(S: SymmetricMatrix) -> float:
@@ -151,17 +148,25 @@ def _deviation(S: SymmetricMatrix, exact: ExactBlock) -> tuple[float, str]:
 
 
 def _frobenius(S: SymmetricMatrix, exact: Any) -> float:
-    """|F_p sgn F_p^T - P^ P^^T|_F from Gram matrices: with J = [F_p, P^], it is |R diag(sgn, -1) R^T|_F."""
+    """|F_p sgn F_p^T + diag(a) - P^ P^^T - diag(b)|_F without the n_p x n_p matrix.
+
+    With J = [F_p, P^], D = diag(sgn, -1) and e = a - b, its square is tr(D G D G) + 2 e.diag(J D J^T) + e.e, where
+    G = J^T J. b is what rows without evidence lack to a diagonal of 1.
+    """
     xp = namespace(S.array)
     F: Array = S.factor
     r = int(F.shape[1])
+    signs = xp.ones_like(F[0, :], dtype=xp.float64) if S.signs is None else xp.astype(S.signs, xp.float64)
+    D = xp.concat([signs, -xp.ones((exact.width,), dtype=xp.float64, device=device(F))])
     G: Array = 0.0
+    rest = 0.0
     for rows in row_blocks(exact.n, 8 * 8 * (exact.width + r)):
-        J = xp.concat([xp.astype(F[rows, :], xp.float64), exact.rows(rows)], axis=1)
+        P = exact.rows(rows)
+        J = xp.concat([xp.astype(F[rows, :], xp.float64), P], axis=1)
         G = G + J.T @ J
-    signs = xp.ones_like(G[0, :])
-    if S.signs is not None:
-        signs[:r] = xp.astype(S.signs, xp.float64)
-    signs[r:] = -1.0
-    M = signs[:, None] * G
-    return float(np.sqrt(max(0.0, float(xp.sum(M * M.T)))))
+        own = xp.sum(P * P, axis=1)
+        lack = xp.where(own < 0.75, 1 - own, xp.zeros_like(own))
+        e = (0.0 if S.diagonal is None else xp.astype(S.diagonal[rows], xp.float64)) - lack
+        rest += float(xp.sum(e * (2 * xp.sum(J * J * D, axis=1) + e)))
+    M = D[:, None] * G
+    return float(np.sqrt(max(0.0, float(xp.sum(M * M.T)) + rest)))

@@ -154,9 +154,7 @@ def test_square_sides_by_hand(shape: tuple[int, int], missing: float, sides: tup
 
 
 @given(st.integers(1, 12), st.integers(1, 12), st.floats(0, 1), st.integers(0, 2**32))
-def test_square_is_one_full_rectangle_of_about_the_area(
-    rows: int, cols: int, missing: float, seed: int
-) -> None:
+def test_square_is_one_full_rectangle_of_about_the_area(rows: int, cols: int, missing: float, seed: int) -> None:
     mask = masks.square((3, rows * cols), missing, shape=(rows, cols), random_state=seed)
     hidden = ~mask.reshape(3, rows, cols)
     for image in hidden:

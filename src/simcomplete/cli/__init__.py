@@ -17,7 +17,11 @@ def main() -> None:
     except MissingExtraError as error:
         print(f"simcomplete: error: {error}", file=sys.stderr)
         raise SystemExit(2) from None
-    # Not before: this file must load without the packages that the others need.
-    from simcomplete.cli.app import app
+    try:
+        # Not before: this file must load without the packages that the others need.
+        from simcomplete.cli.app import app
 
-    app(prog_name="simcomplete")
+        app(prog_name="simcomplete")
+    except KeyboardInterrupt:  # while loading; commands see to it themselves
+        print("simcomplete: interrupted", file=sys.stderr)
+        raise SystemExit(130) from None

@@ -20,6 +20,8 @@ from simcomplete.errors import FileFormatError, optional
 MISSING = ("", "nan", "na", "n/a", "null", "none")
 # Bytes read at once. A line must fit in, and one of a million numbers does.
 BLOCK = 32 * 2**20
+# Cells made numbers at once.
+BATCH = 2**20
 SAY_HEADER = "say which with header=True or header=False (--header or --no-header)"
 
 
@@ -33,16 +35,14 @@ def read_csv(path: Path, header: bool | None = None) -> Table:
     names = first if named else [str(i + 1) for i in range(len(first))]
     # pandas writes its index, often a mere count, under an empty name: it is no feature.
     unnamed = named and first[0] == "" and len(first) > 1
-    labels = columns[0].to_pylist()
+    labels = [cell.strip() for cell in columns[0].to_pylist()]
     labelled = unnamed or all(_is_text(cell) for cell in labels)
     if labelled and len(columns) == 1:
         marks = [mark for mark in (";", "\t", "|") if mark in first[0]]
         hint = f"; it looks separated by {marks[0]!r}, only commas are understood" if marks else ""
         raise FileFormatError(f"{path}: the only column holds text, numbers are needed{hint}")
     start = 1 if labelled else 0
-    values = np.empty((len(columns[0]), len(columns) - start))
-    for j, column in enumerate(columns[start:]):
-        values[:, j] = _numbers(path, column, names[start + j])
+    values = _numbers(path, columns[start:], names[start:])
     return as_table(path, values, labels if labelled else None, names[start:] if named else None)
 
 
@@ -88,8 +88,8 @@ def _number(cell: str) -> float | None:
 
 
 def _read_cells(path: Path, width: int, skip: int) -> list[Any]:
-    """Read all cells as text without the blanks around them, one Arrow array per column."""
-    arrow, reader, compute = _arrow()
+    """Read all cells as text, one Arrow array per column."""
+    arrow, reader, _ = _arrow()
     names = [str(i) for i in range(width)]
     ragged: list[Any] = []
 
@@ -113,23 +113,37 @@ def _read_cells(path: Path, width: int, skip: int) -> list[Any]:
         if "skip initial" in str(error):  # a header without even a line end
             return [arrow.chunked_array([], arrow.string())] * width
         raise FileFormatError(f"{path}: cannot be read as comma-separated text ({error})") from error
-    return [compute.utf8_trim_whitespace(column) for column in table.columns]
+    return list(table.columns)
 
 
-def _numbers(path: Path, column: Any, name: str) -> NDArray[np.float64]:
-    """Make a column of text one of numbers, NaN where missing, or name the first cell that is neither."""
+def _numbers(path: Path, columns: list[Any], names: list[str]) -> NDArray[np.float64]:
+    """Make columns of text numbers, NaN where missing, or name the first cell that is neither."""
+    n = len(columns[0])
+    values = np.empty((n, len(columns)))
+    # Columns are laid end to end, a batch at a time, because each call of Arrow costs as much as a thousand cells.
+    step = max(1, BATCH // n)
+    for start in range(0, len(columns), step):
+        batch = columns[start : start + step]
+        try:
+            values[:, start : start + step] = _convert(batch).reshape(len(batch), n).T
+        except ValueError as error:
+            for name, column in zip(names[start:], batch, strict=False):
+                for row, cell in enumerate(column.to_pylist(), start=1):
+                    if _is_text(cell.strip()):
+                        raise FileFormatError(
+                            f"{path}: row {row}, column {name!r}: {cell[:40]!r} is not a number; leave the cell empty "
+                            "where it is missing; only the first column may be text: all of it, or unnamed"
+                        ) from error
+            raise FileFormatError(f"{path}: columns {names[start]!r} and after: {error}") from error
+    return values
+
+
+def _convert(columns: list[Any]) -> NDArray[np.float64]:
     arrow, _, compute = _arrow()
-    missing = compute.is_in(compute.utf8_lower(column), value_set=arrow.array(MISSING))
-    try:
-        numbers = compute.cast(compute.if_else(missing, arrow.scalar(None, arrow.string()), column), arrow.float64())
-    except arrow.ArrowInvalid as error:
-        cells = column.to_pylist()
-        row = next((i for i, cell in enumerate(cells) if _is_text(cell)), 0)
-        raise FileFormatError(
-            f"{path}: row {row + 1}, column {name!r}: {cells[row][:40]!r} is not a number; leave the "
-            "cell empty where it is missing; only the first column may be text: all of it, or unnamed"
-        ) from error
-    return np.asarray(numbers.to_numpy(), dtype=np.float64)
+    cells = compute.utf8_trim_whitespace(arrow.concat_arrays([chunk for column in columns for chunk in column.chunks]))
+    missing = compute.is_in(compute.utf8_lower(cells), value_set=arrow.array(MISSING))
+    known = compute.if_else(missing, arrow.scalar(None, arrow.string()), cells)
+    return np.asarray(compute.cast(known, arrow.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def _arrow() -> tuple[Any, Any, Any]:

@@ -1,0 +1,79 @@
+"""The candidate-query form never holds S0, and yet is S0."""
+
+import numpy as np
+import pytest
+
+import simcomplete as sc
+from simcomplete.inputs import Samples
+from simcomplete.similarity.measure import Measure
+from simcomplete.similarity.operator import CandidateQuerySimilarity, DenseSimilarity
+from simcomplete.similarity.overlap import overlap_matrix
+
+MEASURES = [
+    Measure(),
+    Measure("pearson"),
+    Measure(min_overlap=15),
+    Measure(epsilon=1e-6),
+    Measure(positive=True),
+    Measure("pearson", positive=True, min_overlap=10),
+]
+
+
+@pytest.fixture
+def rows(small):
+    P, Q, _ = small
+    P, Q = P.copy(), Q.copy()
+    P[5] = 0  # a candidate that is zero
+    P[7] = 3.0  # and one that is constant
+    Q[2] = np.nan  # a query with nothing observed
+    Q[4][~np.isnan(Q[4])] = 0
+    Q[6] = Q[8]
+    return P, Q
+
+
+@pytest.fixture(params=MEASURES, ids=str)
+def pair(request, rows):
+    P, Q = rows
+    structured = CandidateQuerySimilarity(Samples(P, None), Samples(Q, None), request.param)
+    S, evidence = overlap_matrix(Samples(np.vstack([P, Q]), None), request.param)
+    return structured, S, evidence
+
+
+def test_dense_is_the_overlap_matrix(pair):
+    structured, S, _ = pair
+    np.testing.assert_allclose(structured.dense(), S, atol=1e-12)
+
+
+def test_products(pair):
+    structured, S, _ = pair
+    V = np.random.default_rng(0).standard_normal((structured.n, 3))
+    np.testing.assert_allclose(structured.matmul(V), S @ V, atol=1e-11)
+
+
+def test_norm(pair):
+    structured, S, _ = pair
+    assert structured.squared_norm() == pytest.approx(np.sum(S**2), rel=1e-12)
+
+
+def test_evidence(pair):
+    structured, _, evidence = pair
+    assert structured.evidence() == evidence
+
+
+def test_blocks_make_no_difference(rows, monkeypatch):
+    P, Q = rows
+    S = sc.complete(P, Q, method="overlap").similarity()
+    monkeypatch.setattr("simcomplete.blocks.row_blocks.__defaults__", (5000,))
+    structured = CandidateQuerySimilarity(Samples(P, None), Samples(Q, None), Measure())
+    np.testing.assert_allclose(structured.dense() + np.diag(np.diag(S) - np.diag(structured.dense())), S, atol=1e-13)
+    V = np.random.default_rng(0).standard_normal((structured.n, 3))
+    np.testing.assert_allclose(structured.matmul(V), structured.dense() @ V, atol=1e-11)
+
+
+def test_single_precision_is_multiplied_in_double():
+    S = np.random.default_rng(0).standard_normal((50, 50)).astype(np.float32)
+    S = S + S.T
+    V = np.random.default_rng(1).standard_normal((50, 4))
+    np.testing.assert_array_equal(DenseSimilarity(S).matmul(V).dtype, np.float64)
+    np.testing.assert_allclose(DenseSimilarity(S).matmul(V), S.astype(float) @ V, atol=1e-12)
+    assert DenseSimilarity(S).squared_norm() == pytest.approx(np.sum(S.astype(float) ** 2))

@@ -1,0 +1,415 @@
+"""The paper's statements on random and hand-made matrices, each beside formulas written out here once more."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from simcomplete import complete_similarity, metrics, overlap_similarity, theory
+from simcomplete.errors import InputError
+
+numbers = st.floats(-3, 3, allow_nan=False, width=32).map(lambda x: round(x, 3))
+weights = st.sampled_from([0.0, 0.001, 0.3, 1.0, 4.0])
+
+
+@st.composite
+def problems(draw, factors=1):
+    """A symmetric S0 of any signature, and factors that fit it."""
+    n, r = draw(st.integers(1, 6)), draw(st.integers(1, 4))
+    A = draw(arrays(float, (n, n), elements=numbers))
+    return A + A.T, *(draw(arrays(float, (n, r), elements=numbers)) for _ in range(factors))
+
+
+@st.composite
+def spectra(draw):
+    """S0 with eigenvalues at least 0.5 apart, falling, and their vectors."""
+    n = draw(st.integers(2, 6))
+    gaps = draw(st.lists(st.floats(0.5, 3), min_size=n, max_size=n))
+    w = np.cumsum(gaps)[::-1] - draw(st.floats(0, 6))
+    U, _ = np.linalg.qr(np.random.default_rng(draw(st.integers(0, 99))).standard_normal((n, n)))
+    return (U * w) @ U.T, w, U
+
+
+def objective(S0, V, weight):
+    return np.sum((V @ V.T - S0) ** 2) + weight * np.sum(V**2)
+
+
+def gradient(S0, V, weight):
+    return 4 * (V @ V.T - S0) @ V + 2 * weight * V
+
+
+def descend(S0, V, weight, step, iterations):
+    """The paper's Algorithm 1, written out; also the largest norm on the way."""
+    history, G = [], 0.0
+    for _ in range(iterations):
+        slope = gradient(S0, V, weight)
+        history.append({"objective": objective(S0, V, weight), "gradient_norm": np.linalg.norm(slope)})
+        G = max(G, np.linalg.norm(V))
+        V = V - step * slope
+    return V, history, max(G, np.linalg.norm(V))
+
+
+class TestNuclearNorm:
+    @given(problems())
+    def test_is_an_equality(self, problem):
+        check = theory.nuclear_norm_identity(problem[1])
+        assert check.holds and check.holds_as_printed
+        assert check.nuclear_norm == pytest.approx(np.trace(problem[1] @ problem[1].T), abs=1e-9)
+
+    def test_by_hand(self):
+        check = theory.nuclear_norm_identity([[3.0, 4.0]])  # V V^T = [[25]]
+        assert (check.nuclear_norm, check.squared_norm) == (25.0, 25.0)
+
+    def test_can_fail(self):
+        below, above = theory.NuclearNorm(2.9, 3.0), theory.NuclearNorm(3.1, 3.0)
+        assert (below.holds, below.holds_as_printed) == (False, True)
+        assert (above.holds, above.holds_as_printed) == (False, False)
+
+
+class TestProjection:
+    @given(problems(), weights)
+    def test_never_increases_the_error_on_the_cone(self, problem, weight):
+        S0, A = problem
+        truth = A @ A.T
+        plain = theory.psd_projection(S0, truth)
+        assert plain.holds and plain.holds_as_printed
+        # Pythagoras is stronger than the paper, and gives its "equal only if S_hat = S0".
+        assert plain.after + plain.moved <= plain.before * (1 + 1e-9) + 1e-9
+        assert theory.psd_projection(S0, truth, weight=weight).holds
+
+    @given(problems(), st.integers(1, 4))
+    def test_a_rank_bound_at_least_the_truths_costs_at_most_a_factor_of_four(self, problem, rank):
+        S0, A = problem
+        truth = A[:, :rank] @ A[:, :rank].T
+        check = theory.psd_projection(S0, truth, rank=min(rank, len(S0)))
+        assert check.holds
+        assert check.after <= 4 * check.before + 1e-9
+
+    def test_agrees_with_the_library(self, small):
+        P, Q, true_Q = small
+        truth = overlap_similarity(np.vstack([P, true_Q]))
+        S0 = overlap_similarity(np.vstack([P, Q]))
+        check = theory.psd_projection(S0, truth, rank=30, weight=1.0)
+        done = complete_similarity(S0, method="smcnn", rank=30, penalty=1.0)
+        assert check.ratio == pytest.approx(metrics.relative_squared_error(done.similarity(), S0, truth), rel=1e-9)
+
+    def test_real_data_on_the_cone(self, small):
+        P, Q, true_Q = small
+        check = theory.psd_projection(overlap_similarity(np.vstack([P, Q])), overlap_similarity(np.vstack([P, true_Q])))
+        assert check.holds and 0 < check.ratio < 1
+
+    def test_rank_counterexample(self):
+        example = theory.rank_counterexample()
+        assert example.ratio == pytest.approx(100.5, rel=1e-12)
+        assert np.sum((example.S_hat - example.S_true) ** 2) == pytest.approx(2.01)
+        assert np.sum((example.S0 - example.S_true) ** 2) == pytest.approx(0.02)
+        best = complete_similarity(example.S0, method="smc_nr", rank=1).similarity()
+        np.testing.assert_allclose(best, example.S_hat, atol=1e-12)
+        assert not example.check.holds_as_printed and example.check.holds  # nothing is promised, so nothing is broken
+        assert example.check.bound == np.inf
+
+    def test_fails_as_printed_even_where_the_truth_has_that_rank(self):
+        # S0 = diag(0.9, 1) keeps the second axis: |diag(0, 1) - diag(1, 0)|^2 = 2 where it was 0.01 + 1.
+        check = theory.psd_projection(np.diag([0.9, 1.0]), np.diag([1.0, 0.0]), rank=1)
+        assert (check.before, check.after, check.bound) == pytest.approx((1.01, 2.0, 4.04))
+        assert check.holds and not check.holds_as_printed
+
+    def test_fails_as_printed_with_a_weight(self):
+        check = theory.psd_projection(np.eye(2), np.eye(2), weight=1.0)  # S0 is the truth, and is shrunk by 1/2
+        assert (check.before, check.after, check.ratio) == pytest.approx((0.0, 0.5, np.inf))
+        assert check.holds and not check.holds_as_printed
+
+    def test_can_fail(self):
+        assert not theory.Projection(before=1.0, after=1.1, moved=0.0, bound=1.0).holds
+        assert theory.Projection(before=0.0, after=0.0, moved=0.0, bound=0.0).ratio == 0.0
+
+    def test_refuses_a_truth_that_is_none(self):
+        with pytest.raises(InputError, match="not positive semi-definite"):
+            theory.psd_projection(np.eye(2), np.array([[1.0, 2.0], [2.0, 1.0]]))
+        with pytest.raises(InputError, match="S_true has 3 rows and S0 has 2"):
+            theory.psd_projection(np.eye(2), np.eye(3))
+
+
+class TestLipschitz:
+    @given(problems(factors=2), weights, st.booleans())
+    def test_constants_bound_every_pair(self, problem, weight, spectral):
+        S0, V, W = problem
+        assume(np.linalg.norm(V - W) > 1e-3)
+        G = max(np.linalg.norm(V, 2), np.linalg.norm(W, 2)) if spectral else None
+        check = theory.gradient_lipschitz(S0, V, W, weight=weight, G=G)
+        assert check.holds
+        change = np.linalg.norm(gradient(S0, V, weight) - gradient(S0, W, weight)) / np.linalg.norm(V - W)
+        assert check.ratio == pytest.approx(change, rel=1e-9, abs=1e-9)
+        assert change <= min(check.sharp, check.corrected) * (1 + 1e-9) + 1e-9
+        assert check.sharp <= check.corrected * (1 + 1e-12)
+
+    @given(problems(factors=2), weights)
+    def test_printed_constant_is_right_for_a_small_positive_semi_definite_matrix(self, problem, weight):
+        A, V, W = problem
+        assume(np.linalg.norm(V - W) > 1e-3)
+        G = max(np.linalg.norm(V), np.linalg.norm(W))
+        S0 = A @ A.T
+        S0 = S0 * (3 * G**2 + weight) / max(np.linalg.norm(S0, 2), 1e-12)
+        assert theory.gradient_lipschitz(S0, V, W, weight=weight).holds_as_printed
+
+    @pytest.mark.parametrize("weight", [0.0, 0.5])
+    @pytest.mark.parametrize(("G", "S0"), [(1.0, [-3.0, 1.0]), (0.1, [-3.0, 9.0])])
+    def test_sharp_constant_is_attained(self, G, S0, weight):
+        """In one dimension of each axis: from V = G u to a little less, or from 0 to a little more."""
+        ratios = []
+        for axis in np.eye(2):
+            u = axis[:, None]
+            for V, W in ((G * u, G * (1 - 1e-6) * u), (0 * u, G * 1e-4 * u)):
+                ratios.append(theory.gradient_lipschitz(np.diag(S0), V, W, weight=weight, G=G).ratio)
+        assert max(ratios) == pytest.approx(theory.sharp_constant(np.diag(S0), G, weight), rel=1e-4)
+
+    def test_cubic_constant_is_attained(self):
+        check = theory.gradient_lipschitz([[0.0]], [[2.0]], [[2.0 - 1e-6]], weight=0.0)
+        assert check.cubic_ratio == pytest.approx(theory.cubic_constant(2.0), rel=1e-5)
+
+    def test_constants_by_hand(self):
+        S0 = np.diag([2.0, -5.0])
+        assert theory.cubic_constant(3.0) == 27.0
+        assert theory.printed_constant(3.0, 0.5) == 109.0
+        assert theory.corrected_constant(S0, 3.0, 0.5) == 129.0
+        assert theory.sharp_constant(S0, 3.0, 0.5) == 129.0
+        assert theory.sharp_constant(np.diag([100.0, 0.0]), 3.0, 0.5) == 399.0
+
+    def test_counterexample_to_the_printed_constant(self):
+        example = theory.lipschitz_counterexample()
+        G = example.check.G
+        assert np.linalg.norm(example.S0, 2) <= G**2 * (1 + 1e-12)  # the assumption inside the paper's proof
+        assert np.linalg.norm(example.V) <= G * (1 + 1e-12)
+        change = gradient(example.S0, example.V, 0.0) - gradient(example.S0, example.W, 0.0)
+        ratio = np.linalg.norm(change) / np.linalg.norm(example.V - example.W)
+        assert ratio == pytest.approx(4 * G**2 * (1 + 0.99 + 0.99**2) + 4 * (0.9 * np.sqrt(2) - 1), rel=1e-9)
+        assert ratio > 12 * G**2 + 0.8
+        assert not example.check.holds_as_printed and example.check.holds
+
+    def test_printed_constant_also_fails_where_s0_is_large(self):
+        check = theory.gradient_lipschitz([[10.0]], [[0.1]], [[0.0]], weight=0.0)  # 40 per unit, printed 0.12
+        assert not check.holds_as_printed and check.holds
+
+    def test_can_fail(self):
+        check = theory.lipschitz_counterexample().check
+        assert not dataclasses.replace(check, ratio=check.sharp * 1.001).holds
+        assert not dataclasses.replace(check, cubic_ratio=check.cubic * 1.001).holds
+
+    def test_refusals(self):
+        one = np.ones((2, 1))
+        with pytest.raises(InputError, match="same factor"):
+            theory.gradient_lipschitz(np.eye(2), one, one, weight=0.0)
+        with pytest.raises(InputError, match="below the spectral norm"):
+            theory.gradient_lipschitz(np.eye(2), one, 2 * one, weight=0.0, G=1.0)
+        with pytest.raises(InputError, match="same shape"):
+            theory.gradient_lipschitz(np.eye(2), one, np.ones((2, 2)), weight=0.0)
+        with pytest.raises(InputError, match="3 rows and S0 has 2"):
+            theory.gradient_lipschitz(np.eye(2), np.ones((3, 1)), np.ones((3, 1)), weight=0.0)
+        with pytest.raises(InputError, match="not finite"):
+            theory.nuclear_norm_identity([[np.nan]])
+        with pytest.raises(InputError, match="shape"):
+            theory.nuclear_norm_identity([1.0, 2.0])
+        with pytest.raises(InputError, match="not a table"):
+            theory.nuclear_norm_identity([["a"]])
+
+
+class TestDescentLemma:
+    @given(problems(), weights, st.floats(0.05, 2.0))
+    def test_guaranteed_decrease(self, problem, weight, share):
+        S0, V = problem
+        slope = gradient(S0, V, weight)
+        L = theory.sharp_constant(S0, 3 * np.linalg.norm(V) + 1, weight)
+        after = V - share / L * slope
+        assume(np.linalg.norm(after) <= 3 * np.linalg.norm(V) + 1)  # the ball that L belongs to
+        promised = theory.guaranteed_decrease(share / L, L) * np.sum(slope**2)
+        change = objective(S0, after, weight) - objective(S0, V, weight)
+        assert change <= -promised + 1e-9 * (1 + objective(S0, V, weight))
+
+    def test_paper_step_guarantees_nothing(self):
+        L = theory.printed_constant(0.7, 0.2)
+        assert theory.paper_step(0.7, 0.2) == pytest.approx(2 / L, rel=1e-15)
+        assert theory.guaranteed_decrease(theory.paper_step(0.7, 0.2), L) == pytest.approx(0.0, abs=1e-15)
+        with pytest.raises(InputError, match="without a bound"):
+            theory.paper_step(0.0, 0.0)
+
+    def test_printed_decrease_is_impossible(self):
+        """S0 = 0, weight 1, V = G = 0.1: the proof's decrease |grad|^2/L exceeds the objective, which stays >= 0."""
+        S0, V, G = np.zeros((1, 1)), np.array([[0.1]]), 0.1
+        slope = gradient(S0, V, 1.0)
+        claimed = np.sum(slope**2) / theory.printed_constant(G, 1.0)
+        before = objective(S0, V, 1.0)
+        after = objective(S0, V - theory.paper_step(G, 1.0) * slope, 1.0)
+        assert claimed == pytest.approx(0.204**2 / 2.12)
+        assert claimed > before > before - after > 0
+
+
+class TestConvergence:
+    @settings(deadline=None)
+    @given(problems(), weights, st.integers(1, 60))
+    def test_holds_for_steps_up_to_one_over_l(self, problem, weight, iterations):
+        S0, V = problem
+        radius = 2 * np.linalg.norm(V) + 2 * np.sqrt(np.linalg.norm(S0))
+        assume(radius > 0)
+        step = 1 / theory.corrected_constant(S0, radius, weight)
+        _, history, G = descend(S0, V, weight, step, iterations)
+        assume(radius >= G)
+        w = np.linalg.eigvalsh(S0)[::-1][: V.shape[1]]
+        check = theory.convergence(history, step, np.sum(S0**2) - np.sum(np.maximum(w - weight / 2, 0) ** 2))
+        assert check.holds and check.decreases
+        assert check.iterations == iterations
+
+    def test_on_real_data(self, small):
+        S0 = overlap_similarity(np.vstack(small[:2]))
+        V = np.random.default_rng(0).standard_normal((len(S0), 5)) * 0.1
+        step = 1 / theory.sharp_constant(S0, 1.2 * np.sqrt(np.linalg.norm(S0, 2)), 0.1)
+        V, history, _ = descend(S0, V, 0.1, step, 400)
+        assert np.linalg.norm(V, 2) <= 1.2 * np.sqrt(np.linalg.norm(S0, 2))
+        optimum = complete_similarity(S0, method="smcnn", rank=5, penalty=0.1).certificate.objective
+        check = theory.convergence(history, step, optimum)
+        assert check.holds and check.decreases
+        as_table = [(row["objective"], row["gradient_norm"]) for row in history]
+        assert theory.convergence(np.array(as_table), np.full(400, step), optimum) == check
+
+    def test_bound_by_hand(self):
+        # Objectives 5 and 1, optimum 1, steps 0.1: 2 (5 - 1) / (2 * 0.1) = 40.
+        check = theory.convergence([(5.0, 7.0), (1.0, 6.0)], 0.1, 1.0)
+        assert (check.smallest, check.bound) == pytest.approx((36.0, 40.0))
+        assert check.holds and check.largest_rise == pytest.approx(1 - (5 - 0.1 * 49 / 2))
+
+    @pytest.mark.parametrize("grown", [3.0, 1e200])
+    def test_fails_for_a_step_that_is_too_long(self, grown):
+        S0, V = np.array([[4.0]]), np.array([[0.5]])
+        _, history, _ = descend(S0, V, 0.0, 0.12, 60)  # 0.12 * 4 is above 1/4: it cannot settle
+        history[-1] = {"objective": grown, "gradient_norm": grown}
+        check = theory.convergence(history, 0.12, 0.0)
+        assert not check.holds and not check.decreases
+
+    def test_a_run_that_was_not_finite_fails(self):
+        check = theory.convergence([(1.0, 1.0), (np.nan, np.nan)], 0.1, 0.0)
+        assert not check.holds and not check.decreases
+
+    @pytest.mark.parametrize(("iterations", "holds"), [(5, True), (6, False), (1000, False)])
+    def test_counterexample_with_the_papers_step(self, iterations, holds):
+        example = theory.convergence_counterexample(iterations)
+        V, history, G = descend(example.S0, example.V, example.weight, example.step, iterations)
+        assert example.G >= G and example.step == theory.paper_step(example.G, example.weight) == 0.5
+        assert np.array_equal(np.abs(V), np.abs(example.V))
+        assert {row["gradient_norm"] for row in history} == {2.0}
+        assert {row["objective"] for row in history} == {8.9375}
+        assert example.check.bound == pytest.approx(22 / iterations)
+        assert example.check.holds is holds
+        assert (np.diag(example.S0) == 1).all() and example.S0.min() >= 0
+
+    def test_a_corrected_step_mends_the_counterexample(self):
+        example = theory.convergence_counterexample()
+        step = 1 / theory.corrected_constant(example.S0, 1.6, example.weight)
+        # An exactly symmetric start would stay in its plane; a touch of the top eigenvector is enough.
+        V, history, G = descend(example.S0, example.V + 0.01, example.weight, step, 400)
+        check = theory.convergence(history, step, 3.4375)
+        assert check.holds and check.decreases and G <= 1.6
+        assert objective(example.S0, V, example.weight) == pytest.approx(3.4375, rel=1e-9)
+
+    def test_refusals(self):
+        with pytest.raises(InputError, match="empty"):
+            theory.convergence([], 0.1, 0.0)
+        with pytest.raises(InputError, match="no gradient_norm"):
+            theory.convergence([{"objective": 1.0}], 0.1, 0.0)
+        with pytest.raises(InputError, match="two columns"):
+            theory.convergence(np.ones((3, 3)), 0.1, 0.0)
+        with pytest.raises(InputError, match="above 0"):
+            theory.convergence([(1.0, 1.0)], 0.0, 0.0)
+
+
+def hessian(S0, V, weight):
+    """Second derivatives of the objective, column by column, from differences of the gradient (cubic: exact)."""
+    columns = []
+    for k in range(V.size):
+        D = np.zeros(V.size)
+        D[k] = 1.0
+        D = D.reshape(V.shape)
+        # The gradient is a cubic, for which this combination of central differences has no error.
+        near = gradient(S0, V + D, weight) - gradient(S0, V - D, weight)
+        far = gradient(S0, V + 2 * D, weight) - gradient(S0, V - 2 * D, weight)
+        columns.append(((8 * near - far) / 12).ravel())
+    return np.array(columns)
+
+
+class TestOptimality:
+    @given(problems(), weights)
+    def test_gap_bound_holds_anywhere(self, problem, weight):
+        S0, V = problem
+        assume(V.shape[1] <= len(S0))
+        check = theory.global_optimality(S0, V, weight=weight)
+        assert check.holds
+        assert -1e-9 * (1 + check.scale) <= check.gap <= check.gap_bound + 1e-9 * (1 + check.scale)
+        assert check.gradient_norm == pytest.approx(np.linalg.norm(gradient(S0, V, weight)), rel=1e-9, abs=1e-9)
+        assert np.linalg.eigvalsh(hessian(S0, V, weight))[0] <= check.curvature + 1e-8 * (1 + check.scale)
+
+    @given(spectra(), st.data(), weights)
+    def test_second_order_points_are_optimal_and_others_are_not(self, spectrum, data, weight):
+        """Every stationary point keeps some eigenvalues above weight/2; the theorem tells the optimal one."""
+        S0, w, U = spectrum
+        assume((np.abs(w - weight / 2) > 0.01).all())
+        good = [i for i in range(len(w)) if w[i] > weight / 2]
+        kept = data.draw(st.lists(st.sampled_from(good), unique=True)) if good else []
+        r = data.draw(st.integers(max(1, len(kept)), len(w)))
+        V = np.zeros((len(w), r))
+        V[:, : len(kept)] = U[:, kept] * np.sqrt(w[kept] - weight / 2)
+        V = V @ np.linalg.qr(np.random.default_rng(1).standard_normal((r, r)))[0]
+        check = theory.global_optimality(S0, V, weight=weight)
+        best = sorted(kept) == good[:r]
+        assert check.stationary and check.rank == len(kept) and check.holds
+        assert check.second_order is best
+        assert check.optimal is best
+        assert check.holds_as_printed is (best or len(kept) == r)
+        smallest = np.linalg.eigvalsh(hessian(S0, V, weight))[0]
+        assert (smallest >= -1e-6 * np.sqrt(check.scale)) is best
+        if len(kept) < r:
+            assert check.curvature == pytest.approx(2 * check.multiplier, abs=1e-6)
+
+    def test_rank_below_bound_after_a_descent(self, small):
+        """A weight that leaves fewer than r eigenvalues: the theorem's own case, reached by plain descent."""
+        S0 = overlap_similarity(np.vstack(small[:2]))
+        w = np.linalg.eigvalsh(S0)[::-1]
+        weight = w[1] + w[2]  # weight/2 half way between two eigenvalues: two are left
+        V = np.random.default_rng(0).standard_normal((len(S0), 4))
+        V, _, _ = descend(S0, V, weight, 1 / theory.sharp_constant(S0, 1.2 * np.sqrt(w[0]), weight), 4000)
+        check = theory.global_optimality(S0, V, weight=weight, rank_tolerance=1e-9)
+        assert (check.rank, check.rank_bound) == (2, 4)
+        assert check.second_order and check.optimal and check.holds and check.holds_as_printed
+        exact = complete_similarity(S0, method="smcnn", rank=4, penalty=weight)
+        assert check.optimum == pytest.approx(exact.certificate.objective, rel=1e-10)
+
+    def test_full_rank_optimum_needs_no_multiplier(self):
+        check = theory.global_optimality(np.diag([3.0, 2.0]), np.array([[np.sqrt(3.0)], [0.0]]))
+        assert check.multiplier == pytest.approx(-4.0)  # M = diag(0, -4): not optimal without the rank bound
+        assert check.curvature == pytest.approx(4.0)  # 4 (3 - 2), from the first axis to the second
+        assert check.second_order and check.optimal and not check.rank_below_bound
+
+    def test_zero_is_stationary_and_not_optimal(self):
+        example = theory.stationary_counterexample()
+        check = example.check
+        assert not example.V.any()
+        assert (check.gradient_norm, check.objective, check.rank) == (0.0, 2.5, 0)
+        assert check.optimum == pytest.approx(0.25)
+        assert check.stationary and check.rank_below_bound and not check.second_order and not check.optimal
+        assert check.holds and not check.holds_as_printed
+
+    def test_zero_is_optimal_when_the_weight_leaves_nothing(self):
+        check = theory.global_optimality(np.array([[1.0, 0.5], [0.5, 1.0]]), np.zeros((2, 1)), weight=3.5)
+        assert check.second_order and check.optimal and check.holds_as_printed
+
+    def test_can_fail(self):
+        check = theory.stationary_counterexample().check
+        assert not dataclasses.replace(check, curvature=0.0).holds
+        assert not dataclasses.replace(check, gap_bound=0.1).holds
+
+    def test_more_columns_than_rows(self):
+        check = theory.global_optimality(np.eye(2), np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]))
+        assert (check.rank, check.rank_bound) == (2, 3)
+        assert check.optimal and check.second_order
