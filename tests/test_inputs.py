@@ -86,7 +86,7 @@ def test_ranks_that_cannot_be_used(rank, words):
 
 @pytest.mark.parametrize("penalty", [-1e-3, np.nan, np.inf, "1", None, True])
 def test_penalties_that_cannot_be_used(penalty):
-    with pytest.raises(InputError, match="penalty=.* is not a number at least 0"):
+    with pytest.raises(InputError, match=r"penalty=.* is not a number at least 0"):
         sc.complete(GOOD, penalty=penalty)
 
 

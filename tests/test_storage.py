@@ -69,7 +69,7 @@ def test_candidates_can_stay_behind(done, tmp_path):
 
 
 def test_existing_folders_are_safe(done, saved, tmp_path):
-    with pytest.raises(InputError, match="exists already.*overwrite=True"):
+    with pytest.raises(InputError, match=r"exists already.*overwrite=True"):
         done.save(saved)
     done.view(unit_diagonal=True).save(saved, overwrite=True)
     assert sc.load(saved).params["unit_diagonal"]
@@ -180,7 +180,7 @@ def test_pickles_are_never_opened(saved):
     index["arrays"]["factor"]["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
     index["sha256"] = digest_of(index)
     (saved / "completion.json").write_text(json.dumps(index))
-    with pytest.raises(FileFormatError, match="not a readable .npy"):
+    with pytest.raises(FileFormatError, match=r"not a readable .npy"):
         sc.load(saved)
 
 

@@ -14,6 +14,7 @@ from simcomplete import complete_similarity, metrics, overlap_similarity, theory
 from simcomplete.errors import InputError
 
 numbers = st.floats(-3, 3, allow_nan=False, width=32).map(lambda x: round(x, 3))
+relaxed = settings(deadline=None)  # a busy machine is no failure
 weights = st.sampled_from([0.0, 0.001, 0.3, 1.0, 4.0])
 
 
@@ -55,6 +56,7 @@ def descend(S0, V, weight, step, iterations):
 
 
 class TestNuclearNorm:
+    @relaxed
     @given(problems())
     def test_is_an_equality(self, problem):
         check = theory.nuclear_norm_identity(problem[1])
@@ -72,6 +74,7 @@ class TestNuclearNorm:
 
 
 class TestProjection:
+    @relaxed
     @given(problems(), weights)
     def test_never_increases_the_error_on_the_cone(self, problem, weight):
         S0, A = problem
@@ -82,6 +85,7 @@ class TestProjection:
         assert plain.after + plain.moved <= plain.before * (1 + 1e-9) + 1e-9
         assert theory.psd_projection(S0, truth, weight=weight).holds
 
+    @relaxed
     @given(problems(), st.integers(1, 4))
     def test_a_rank_bound_at_least_the_truths_costs_at_most_a_factor_of_four(self, problem, rank):
         S0, A = problem
@@ -136,6 +140,7 @@ class TestProjection:
 
 
 class TestLipschitz:
+    @relaxed
     @given(problems(factors=2), weights, st.booleans())
     def test_constants_bound_every_pair(self, problem, weight, spectral):
         S0, V, W = problem
@@ -148,6 +153,7 @@ class TestLipschitz:
         assert change <= min(check.sharp, check.corrected) * (1 + 1e-9) + 1e-9
         assert check.sharp <= check.corrected * (1 + 1e-12)
 
+    @relaxed
     @given(problems(factors=2), weights)
     def test_printed_constant_is_right_for_a_small_positive_semi_definite_matrix(self, problem, weight):
         A, V, W = problem
@@ -219,6 +225,7 @@ class TestLipschitz:
 
 
 class TestDescentLemma:
+    @relaxed
     @given(problems(), weights, st.floats(0.05, 2.0))
     def test_guaranteed_decrease(self, problem, weight, share):
         S0, V = problem
@@ -249,7 +256,7 @@ class TestDescentLemma:
 
 
 class TestConvergence:
-    @settings(deadline=None)
+    @relaxed
     @given(problems(), weights, st.integers(1, 60))
     def test_holds_for_steps_up_to_one_over_l(self, problem, weight, iterations):
         S0, V = problem
@@ -281,17 +288,17 @@ class TestConvergence:
         assert (check.smallest, check.bound) == pytest.approx((36.0, 40.0))
         assert check.holds and check.largest_rise == pytest.approx(1 - (5 - 0.1 * 49 / 2))
 
-    @pytest.mark.parametrize("grown", [3.0, 1e200])
-    def test_fails_for_a_step_that_is_too_long(self, grown):
-        S0, V = np.array([[4.0]]), np.array([[0.5]])
-        _, history, _ = descend(S0, V, 0.0, 0.12, 60)  # 0.12 * 4 is above 1/4: it cannot settle
-        history[-1] = {"objective": grown, "gradient_norm": grown}
-        check = theory.convergence(history, 0.12, 0.0)
+    def test_fails_for_a_step_that_is_too_long(self):
+        S0, V = np.array([[4.0]]), np.array([[1.9]])
+        _, history, _ = descend(S0, V, 0.0, 0.07, 400)  # 0.07 * 4 is above 1/4: it swings about 2 for ever
+        check = theory.convergence(history, 0.07, 0.0)
         assert not check.holds and not check.decreases
 
-    def test_a_run_that_was_not_finite_fails(self):
-        check = theory.convergence([(1.0, 1.0), (np.nan, np.nan)], 0.1, 0.0)
-        assert not check.holds and not check.decreases
+    @pytest.mark.parametrize("grown", [10.0, 1e200, np.inf, np.nan])
+    def test_a_run_that_grew_does_not_decrease(self, grown):
+        check = theory.convergence([(1.0, 1.0), (grown, grown)], 0.1, 0.0)
+        assert not check.decreases
+        assert check.holds is not np.isnan(grown)  # the smallest gradient, 1, is below 2 * 1 / 0.2
 
     @pytest.mark.parametrize(("iterations", "holds"), [(5, True), (6, False), (1000, False)])
     def test_counterexample_with_the_papers_step(self, iterations, holds):
@@ -340,6 +347,7 @@ def hessian(S0, V, weight):
 
 
 class TestOptimality:
+    @relaxed
     @given(problems(), weights)
     def test_gap_bound_holds_anywhere(self, problem, weight):
         S0, V = problem
@@ -350,6 +358,7 @@ class TestOptimality:
         assert check.gradient_norm == pytest.approx(np.linalg.norm(gradient(S0, V, weight)), rel=1e-9, abs=1e-9)
         assert np.linalg.eigvalsh(hessian(S0, V, weight))[0] <= check.curvature + 1e-8 * (1 + check.scale)
 
+    @relaxed
     @given(spectra(), st.data(), weights)
     def test_second_order_points_are_optimal_and_others_are_not(self, spectrum, data, weight):
         """Every stationary point keeps some eigenvalues above weight/2; the theorem tells the optimal one."""
@@ -368,7 +377,7 @@ class TestOptimality:
         assert check.optimal is best
         assert check.holds_as_printed is (best or len(kept) == r)
         smallest = np.linalg.eigvalsh(hessian(S0, V, weight))[0]
-        assert (smallest >= -1e-6 * np.sqrt(check.scale)) is best
+        assert bool(smallest >= -1e-6 * np.sqrt(check.scale)) is best
         if len(kept) < r:
             assert check.curvature == pytest.approx(2 * check.multiplier, abs=1e-6)
 
@@ -376,11 +385,11 @@ class TestOptimality:
         """A weight that leaves fewer than r eigenvalues: the theorem's own case, reached by plain descent."""
         S0 = overlap_similarity(np.vstack(small[:2]))
         w = np.linalg.eigvalsh(S0)[::-1]
-        weight = w[1] + w[2]  # weight/2 half way between two eigenvalues: two are left
+        weight = w[0] + w[1]  # weight/2 half way between two eigenvalues: one is left
         V = np.random.default_rng(0).standard_normal((len(S0), 4))
         V, _, _ = descend(S0, V, weight, 1 / theory.sharp_constant(S0, 1.2 * np.sqrt(w[0]), weight), 4000)
         check = theory.global_optimality(S0, V, weight=weight, rank_tolerance=1e-9)
-        assert (check.rank, check.rank_bound) == (2, 4)
+        assert (check.rank, check.rank_bound) == (1, 4)
         assert check.second_order and check.optimal and check.holds and check.holds_as_printed
         exact = complete_similarity(S0, method="smcnn", rank=4, penalty=weight)
         assert check.optimum == pytest.approx(exact.certificate.objective, rel=1e-10)

@@ -9,10 +9,11 @@ array([[0]])
 from simcomplete import datasets, errors, metrics
 from simcomplete._version import __version__
 from simcomplete.api import complete, complete_similarity
-from simcomplete.completion import Completion, load
+from simcomplete.completion import Completion
 from simcomplete.registry import methods
 from simcomplete.similarity import masks
 from simcomplete.similarity.overlap import overlap_counts, overlap_similarity
+from simcomplete.stored import load
 
 __all__ = [
     "Completion",

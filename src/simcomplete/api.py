@@ -14,6 +14,7 @@ from simcomplete.inputs import Samples, as_samples, as_similarity, check_number,
 from simcomplete.registry import find, parameters
 from simcomplete.similarity.measure import Measure, Metric
 from simcomplete.task import Task
+from simcomplete.tuning import run_tuned
 
 
 def complete(
@@ -61,7 +62,8 @@ def complete(
     progress : bool, optional
         None shows progress on a terminal, False never.
     **params
-        The method's own parameters, such as ``route`` or ``variant``.
+        The method's own parameters, such as ``route`` or ``variant``; ``preset="original"`` for those of its authors;
+        ``tune=True`` to choose among the method's usual settings by hiding known values of candidates.
 
     Returns
     -------
@@ -80,6 +82,7 @@ def complete(
     True
     """
     row = find(method)
+    tune = params.pop("tune", False)
     own = parameters(row, params)
     samples = as_samples(candidates, "candidates", complete=queries is not None)
     asked = None if queries is None else as_samples(queries, "queries")
@@ -95,7 +98,7 @@ def complete(
         queries=asked,
         labels=_labels(samples, asked),
     )
-    done = row.run(task, own)
+    done = row.run(task, own) if not tune else run_tuned(row, task, own)
     return done.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip)
 
 
@@ -148,7 +151,7 @@ def complete_similarity(
     True
     """
     row = find(method)
-    if row.acts_on != "similarities":
+    if row.acts_on == "samples":
         raise InputError(f"method {method!r} needs the samples themselves; give them to complete()")
     for name, hint in (("known", known), ("overlap", overlap)):
         if hint is not None and name not in row.uses:

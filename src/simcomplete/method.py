@@ -18,8 +18,8 @@ class Method:
     ----------
     name, family : str
         How it is called and what kind it is.
-    acts_on : {"similarities", "samples"}
-        Whether the similarity matrix is enough for it.
+    acts_on : {"similarities", "samples", "both"}
+        Whether the similarity matrix is enough for it, or it needs the samples, or can take either.
     regularizer, solver : str
         What it penalises and how it finds its answer; "none" where there is nothing.
     psd, low_rank, keeps_candidates : bool
@@ -32,6 +32,10 @@ class Method:
         Where it comes from.
     parameters : mapping
         Its own parameters and their defaults.
+    original : mapping
+        The parameters of the method's own authors, where they do not fit cosines: `preset="original"`.
+    grid : tuple of mapping
+        Settings that `tune=True` tries.
     uses : frozenset of str
         Which of the hints `known` and `overlap` it can use.
     run : callable
@@ -40,7 +44,7 @@ class Method:
 
     name: str
     family: str
-    acts_on: Literal["similarities", "samples"]
+    acts_on: Literal["similarities", "samples", "both"]
     regularizer: str
     solver: str
     psd: bool
@@ -51,6 +55,8 @@ class Method:
     reference: str
     run: Callable[[Task, dict[str, Any]], Completion] = field(repr=False, compare=False)
     parameters: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    original: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    grid: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
     uses: frozenset[str] = field(default=frozenset(), repr=False)
 
     def row(self) -> dict[str, Any]:

@@ -50,12 +50,16 @@ def find(name: str) -> Method:
 
 
 def parameters(method: Method, given: dict[str, Any]) -> dict[str, Any]:
-    """The method's own parameters: its defaults, overridden by what was given; anything else is refused."""
+    """The method's own parameters: its defaults or a preset, overridden by what was given; others are refused."""
+    given = dict(given)
+    preset = given.pop("preset", "default")
+    if preset not in ("default", "original"):
+        raise InputError(f"preset={preset!r} is unknown; use 'default' or 'original'")
     for name in given:
         if name not in method.parameters:
             known = ", ".join(method.parameters) or "none of its own"
             raise InputError(f"method {method.name!r} has no parameter {name!r}; its parameters are {known}")
-    return {**method.parameters, **given}
+    return {**method.parameters, **(method.original if preset == "original" else {}), **given}
 
 
 def _cell(value: object) -> str:

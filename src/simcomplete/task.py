@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete.arrays import Array, astype, like, namespace
+from simcomplete.arrays import Array, astype, is_numpy, like, namespace, to_numpy
 from simcomplete.completion import Completion
+from simcomplete.errors import InputError, NotConvergedWarning
 from simcomplete.inputs import Samples
 from simcomplete.matrix import SymmetricMatrix
 from simcomplete.similarity.exact import CandidateBlock, CandidateRows
@@ -100,6 +102,23 @@ class Task:
             return operator.evidence()
         return self._evidence
 
+    @cached_property
+    def table(self) -> NDArray[np.float64]:
+        """All rows in NumPy and float64, candidates first, NaN where missing, for methods that act on samples."""
+        if self.samples is None:
+            raise InputError("this needs the samples themselves; give them to complete()")
+        both = [self.samples] if self.queries is None else [self.samples, self.queries]
+        return np.concatenate([to_numpy(rows.values).astype(np.float64) for rows in both])
+
+    @cached_property
+    def similarities(self) -> NDArray[np.float64]:
+        """S0 in NumPy and float64 with its whole diagonal, for methods that act on a dense matrix."""
+        S = np.array(to_numpy(self.operator.dense()))
+        lack = self.missing_diagonal()
+        if lack is not None:
+            S[np.diag_indices(self.n)] += to_numpy(lack)
+        return S
+
     def missing_diagonal(self) -> Array | None:
         """What rows without any evidence lack on the diagonal: their 1 is no part of the spectral problem."""
         evidence = self.evidence
@@ -114,18 +133,19 @@ class Task:
         return int(self.rng.integers(2**31))
 
     def finish(self, method: str, params: dict[str, Any], matrix: SymmetricMatrix, **facts: Any) -> Completion:
-        """Wrap a method's result, in the type of the input, with what every completion carries."""
-        arrays = {
-            name: None if array is None else astype(array, self.dtype)
-            for name, array in (("factor", matrix.factor), ("signs", matrix.signs), ("dense", matrix.dense))
-        }
+        """Wrap a method's result, in the library and type of the input, with what every completion carries."""
+        status = facts.get("status")
+        if status is not None and not status.ok:
+            warnings.warn(f"{method}: {status}", NotConvergedWarning, stacklevel=2)
+        parts = {name: getattr(matrix, name) for name in ("factor", "signs", "diagonal", "dense")}
+        arrays = {name: None if array is None else self._home(array) for name, array in parts.items()}
         step1: dict[str, Any] = {"metric": self.measure.metric, "min_overlap": self.measure.min_overlap}
         if self.measure.epsilon:
             step1["epsilon"] = self.measure.epsilon
         if self.measure.positive:
             step1["positive"] = True
         return Completion(
-            matrix=SymmetricMatrix(**arrays, diagonal=matrix.diagonal),
+            matrix=SymmetricMatrix(**arrays),
             n_candidates=self.n_candidates,
             together=self.together,
             method=method,
@@ -136,3 +156,10 @@ class Task:
             exact=self.exact,
             **facts,
         )
+
+    def _home(self, array: Array) -> Array:
+        """Bring an array to the library, device and type of the input."""
+        source = self.given if self.samples is None else self.samples.values
+        if is_numpy(array) and not is_numpy(source):
+            return like(array, source, dtype=self.dtype)
+        return astype(array, self.dtype)

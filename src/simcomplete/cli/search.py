@@ -11,9 +11,10 @@ import typer
 from simcomplete.cli.arguments import rows as positions
 from simcomplete.cli.options import AsJson, Overwrite
 from simcomplete.cli.output import print_json, print_table
-from simcomplete.completion import Completion, load
+from simcomplete.completion import Completion
 from simcomplete.errors import InputError
 from simcomplete.storage import replacing
+from simcomplete.stored import load
 
 
 def register(app: typer.Typer) -> None:

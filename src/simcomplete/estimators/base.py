@@ -11,7 +11,6 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from simcomplete.api import complete
-from simcomplete.arrays import to_numpy
 from simcomplete.completion import Completion
 from simcomplete.errors import InputError
 from simcomplete.estimators.callbacks import CallbackSupport, FitTask, with_callbacks
@@ -52,20 +51,19 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """
         labels = as_samples(X).labels if hasattr(X, "columns") else None
         X = self._checked(X, reset=True)
-        task = FitTask(self, X, *self._wiring())
+        method, own = self._wiring()
+        task = FitTask(self, X, find(method), own)
         # In float64 whatever was given: only then do new rows agree with fitted ones to the last digits.
-        done = self._complete(X.astype(np.float64, copy=False), None, task)
-        whole = done.factor is not None and done.signs is None
+        done = self._complete(X.astype(np.float64, copy=False), None, task.watched(own))
         self.completion_: Completion = replace(done, labels=labels)
-        self.factor_ = to_numpy(done.factor).astype(X.dtype, copy=False) if whole else None
+        # A factor with signs, or clipped, is not what products of rows give.
+        V = done.factor if done.matrix.psd_by_form else None
+        self.factor_: NDArray[Any] | None = None if V is None else V.astype(X.dtype, copy=False)
         self.rank_ = done.rank
         self.n_iter_ = max(task.count, 1)
-        self._n_features_out = 0 if self.factor_ is None else int(self.factor_.shape[1])
-        measure = Measure(self.metric, self.min_overlap, self.epsilon, self.positive)
-        # A copy: new rows are compared with what was fitted, whatever becomes of X.
-        self._extension: Extension | None = (
-            extension(done, X.copy(), measure) if find(done.method).out_of_sample else None
-        )
+        self._n_features_out = 0 if self.factor_ is None else self.factor_.shape[1]
+        self._fit_dtype = X.dtype
+        self._extension = self._extended(X)
         task.end()
         return self
 
@@ -82,21 +80,21 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
         Returns
         -------
         factor : array of shape (n_samples, rank)
-            `factor_`, which ``fit(X).transform(X)`` gives too.
+            `factor_`; ``fit(X).transform(X)`` gives the same.
         """
         self.fit(X)
         if self.factor_ is None:
             raise InputError(
                 f"method {self.completion_.method!r} gives a matrix without a factor, so there are no rows to "
-                f"return; use fit(X).similarity(), or one of {names('psd', 'low_rank')}"
+                f"return; use fit(X).similarity(), or one of the methods {names('low_rank')}"
             )
         return self.factor_
 
     def transform(self, X: Any) -> Any:
         """Return rows of the factor for new samples, without fitting again.
 
-        Every row is computed from its own similarities with the fitted rows alone, so it does not matter which
-        rows come together.
+        Every row is computed from its own similarities with the fitted rows, so it does not matter which rows come
+        together.
 
         Parameters
         ----------
@@ -109,28 +107,43 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
             Their products with the rows of `factor_` are completed similarities. Zero for a row that has nothing
             in common with any fitted row.
         """
-        rows = self._added(X)
-        return rows.astype(self._dtype, copy=False)
+        rows, dtype = self._new_rows(X)
+        return rows.astype(dtype, copy=False)
 
     def similarity(self, X_new: Any = None, *, clip: bool = False) -> NDArray[Any]:
-        """Completed similarities, to be used as a precomputed kernel or affinity.
+        """Return completed similarities, to be used as a precomputed kernel or affinity.
 
         Parameters
         ----------
         X_new : array or frame of shape (n_new, n_features), optional
             New samples, to be compared with the fitted ones; without them, the fitted ones among each other.
         clip : bool
-            Clip to [-1, 1], or to [0, 1] with `positive`. A clipped matrix need not be positive semi-definite.
+            Clip to [-1, 1], with `positive` to [0, 1]. A clipped matrix need not be positive semi-definite.
 
         Returns
         -------
         S : array of shape (n_new, n_samples) or (n_samples, n_samples)
             In the type of the samples.
         """
+        if X_new is None:
+            check_is_fitted(self)
+            return np.asarray(self.completion_.similarity(clip=clip), dtype=self._fit_dtype)
+        rows, dtype = self._new_rows(X_new)
+        fitted = self._fitted_extension().factor
+        require(
+            2 * 8 * len(rows) * len(fitted),
+            f"the {len(rows)} x {len(fitted)} similarities of new with fitted rows",
+            "compare fewer new rows at a time, or work with transform() and factor_",
+        )
+        S = rows @ fitted.T
+        if clip:
+            np.clip(S, 0.0 if self.completion_.params.get("positive") else -1.0, 1.0, out=S)
+        return np.asarray(S, dtype=dtype)
+
     def complete(self, P: Any, Q: Any = None) -> Completion:
         """Complete candidates and queries with this estimator's parameters; see `simcomplete.complete`.
 
-        Nothing is remembered: it neither needs `fit` nor changes what was fitted.
+        It neither needs `fit` nor changes what was fitted.
 
         Parameters
         ----------
@@ -143,4 +156,48 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
         -------
         Completion
         """
-        return self._complete(P, Q)
+        return self._complete(P, Q, self._wiring()[1])
+
+    def _complete(self, P: Any, Q: Any, own: dict[str, Any]) -> Completion:
+        shared = {name: getattr(self, name) for name in SHARED}
+        return complete(P, Q, method=self._wiring()[0], **shared, **own)
+
+    def _extended(self, X: NDArray[Any]) -> Extension | None:
+        done = self.completion_
+        if not find(done.method).out_of_sample:
+            return None
+        measure = Measure(self.metric, self.min_overlap, self.epsilon, self.positive)
+        # A copy: new rows are compared with what was fitted, whatever becomes of X.
+        return extension(done, X.copy(), measure)
+
+    def _new_rows(self, X: Any) -> tuple[NDArray[np.float64], Any]:
+        extension = self._fitted_extension()
+        X = self._checked(X, reset=False)
+        return extension.transform(X, self.progress), X.dtype
+
+    def _fitted_extension(self) -> Extension:
+        check_is_fitted(self)
+        if self._extension is None:
+            raise InputError(
+                f"method {self.completion_.method!r} has no out-of-sample form, so rows cannot be added to a fit; "
+                f"use complete(P, Q) with the new rows as Q, or one of the methods {names('out_of_sample')}"
+            )
+        return self._extension
+
+    def _checked(self, X: Any, *, reset: bool) -> NDArray[Any]:
+        if isinstance(X, np.ma.MaskedArray):  # whose mask would be lost without a word
+            X = as_samples(X).values
+        return np.asarray(
+            validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def names(promise: str) -> str:
+    """Name the methods whose row in the registry keeps a promise."""
+    return ", ".join(method.name for method in methods() if getattr(method, promise))

@@ -9,6 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from simcomplete.method import Method
+
+__all__ = ["CallbackSupport", "FitTask", "with_callbacks"]
+
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 try:
@@ -38,23 +42,42 @@ class FitTask:
         What is being fitted.
     X : array
         What it is fitted to.
-    iterations : int or None
-        At most how many there will be: 0 for a direct solution, None when that is not known.
+    method : Method
+        What does the work.
+    own : dict
+        Its parameters, where they are not its defaults.
     """
 
-    def __init__(self, estimator: Any, X: Any, iterations: int | None) -> None:
+    def __init__(self, estimator: Any, X: Any, method: Method, own: dict[str, Any]) -> None:
         self.estimator = estimator
         self.X = X
-        self.left = iterations
+        params = {**method.parameters, **own}
+        self.iterates = "callback" in params and params.get("solver") != "exact"
+        # How many subtasks there may still be: none for a direct solution, None when that is not known.
+        self.left: int | None = params.get("max_iter") if self.iterates else 0
+        self.count = 0
         begin = getattr(estimator, "_init_callback_context", None)
-        self.context = None if begin is None else begin(max_subtasks=iterations)
+        self.context = None if begin is None else begin(max_subtasks=self.left)
         self.iteration: Any = None
         if self.context is not None:
             self.context.call_on_fit_task_begin(estimator=estimator, X=X)
             self._next()
 
+    def watched(self, own: dict[str, Any]) -> dict[str, Any]:
+        """The method's parameters, with a callback that reports every iteration here and to the user's own."""
+        if not self.iterates:
+            return own
+        users = own.get("callback")
+
+        def callback(*state: Any, **more: Any) -> bool:
+            asked = bool(users(*state, **more)) if users is not None else False
+            return self.step() or asked
+
+        return {**own, "callback": callback}
+
     def step(self) -> bool:
         """End one iteration and begin the next; tell whether a callback asks to stop."""
+        self.count += 1
         if self.iteration is None:
             return False
         stop = bool(self.iteration.call_on_fit_task_end(estimator=self.estimator, X=self.X))

@@ -11,7 +11,7 @@ of V back. For SMCNN, w = s + weight/2 and this is the ridge solution (V^T V + w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +19,26 @@ import numpy as np
 
 from simcomplete.arrays import Array, like, namespace, to_numpy, zeros
 from simcomplete.blocks import row_blocks
+from simcomplete.completion import Completion
 from simcomplete.progress import track
 from simcomplete.similarity.measure import Measure, to_unit_interval
 from simcomplete.similarity.products import cross, prepare
-from simcomplete.spectral.penalties import Penalty, Vector
+from simcomplete.spectral.penalties import (
+    NoPenalty,
+    Nuclear,
+    NuclearMinusFrobenius,
+    Penalty,
+    SquaredFrobenius,
+    Vector,
+)
+
+# The penalty that a completion was made with, by method and from its parameters.
+PENALTIES: Mapping[str, Callable[[dict[str, Any]], Penalty]] = {
+    "smcnn": lambda params: Nuclear(),
+    "smcnmf": lambda params: NuclearMinusFrobenius(),
+    "smc_nr": lambda params: NoPenalty(),
+    "smc_f": lambda params: SquaredFrobenius(0.5 if params["variant"] == "paper" else 1.0),
+}
 
 TEMPORARIES = 8  # arrays of the size of one block of similarities that its products take
 
@@ -86,6 +102,14 @@ class Extension:
                 b = prepare(xp.astype(self.rows[fitted, :], xp.float64), self.measure)
                 S, _ = cross(a, b, self.measure)
                 yield new, fitted, to_unit_interval(S) if self.measure.positive else S
+
+
+def extension(done: Completion, rows: Array, measure: Measure) -> Extension:
+    """What adds rows to a completion of `rows`, all of them candidate and query at once."""
+    xp = namespace(done.factor)
+    V = xp.astype(done.factor, xp.float64, copy=False)
+    penalty = PENALTIES[done.method](done.params)
+    return Extension(rows, measure, V, inverse(V, penalty, done.params["penalty"]))
 
 
 def inverse(V: Array, penalty: Penalty, weight: float) -> Array:

@@ -65,7 +65,7 @@ class Convergence:
         The most by which F_{t+1} exceeds F_t - step |grad(V_t)|^2 / 2; not positive when every step decreases the
         objective as much as the theorem uses.
     scale : float
-        Largest objective seen; rounding is a fraction of it.
+        |F_0| + |F*|; rounding is a fraction of it.
     """
 
     smallest: float
@@ -83,12 +83,12 @@ class Convergence:
     @property
     def holds(self) -> bool:
         """The bound on the smallest gradient, up to rounding of the objective."""
-        return bool(self.smallest <= 2 * (self.decrease + SLACK * self.scale) / self.total_step)
+        return self.smallest <= 2 * (self.decrease + SLACK * self.scale) / self.total_step
 
     @property
     def decreases(self) -> bool:
         """Every step lowers the objective by at least step |grad|^2 / 2, up to rounding."""
-        return bool(self.largest_rise <= SLACK * self.scale)
+        return self.largest_rise <= SLACK * self.scale
 
 
 def convergence(history: Any, step: Any, optimum: float) -> Convergence:
@@ -132,13 +132,14 @@ def convergence(history: Any, step: Any, optimum: float) -> Convergence:
     with np.errstate(over="ignore", invalid="ignore"):  # a run that diverged fails the check, it need not warn
         squares = gradient**2
         rise = objective[1:] - (objective - steps * squares / 2)[:-1]
+    first, last = float(objective[0]), check_number(optimum, "optimum", low=-np.inf)
     return Convergence(
         smallest=float(np.min(squares)),
-        decrease=float(objective[0]) - check_number(optimum, "optimum", low=-np.inf),
+        decrease=first - last,
         total_step=float(np.sum(steps)),
         iterations=len(objective),
         largest_rise=float(np.max(rise, initial=-np.inf)),
-        scale=float(np.max(np.abs(objective))),
+        scale=abs(first) + abs(last),
     )
 
 

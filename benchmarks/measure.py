@@ -1,0 +1,101 @@
+"""Clocks, thread limits, fresh processes and machine facts, shared by every benchmark."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+from threadpoolctl import threadpool_limits
+
+import simcomplete as sc
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run of benchmarks is told."""
+
+    quick: bool = False
+    threads: int = 1
+    seed: int = 0
+
+
+def cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def facts(settings: Settings) -> dict[str, Any]:
+    """Whatever a reader needs to judge a number by; part of every row."""
+    return {
+        "cpu_count": cores(),
+        "threads": settings.threads,
+        "machine": platform.machine(),
+        "system": platform.system(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "simcomplete": sc.__version__,
+        "seed": settings.seed,
+        "quick": settings.quick,
+    }
+
+
+def timed(solve: Callable[[], Any], repeats: int, threads: int) -> tuple[float, list[float], Any]:
+    """Median seconds, all of them, and the last result."""
+    times = []
+    result = None
+    with threadpool_limits(limits=threads):
+        for _ in range(repeats):
+            result = None  # two results at once would count twice in memory
+            began = time.perf_counter()
+            result = solve()
+            times.append(time.perf_counter() - began)
+    return statistics.median(times), times, result
+
+
+def peak_mib() -> float:
+    """Most memory this process has held.
+
+    A process inherits `ru_maxrss` from the one that started it; where the system tells the peak of the program
+    itself, that is taken.
+    """
+    try:
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    except OSError:
+        pass
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+def fresh(function: str, arguments: dict[str, Any], repeats: int, threads: int) -> dict[str, Any]:
+    """Run ``module:function(**arguments)()`` in a process of its own, so that peaks do not mix.
+
+    The function prepares the data and returns what is to be timed, which returns plain values to pass on.
+    """
+    told = json.dumps({"function": function, "arguments": arguments, "repeats": repeats, "threads": threads})
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.worker", told], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
+    )
+    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return answer
+
+
+def slope(sizes: list[int], seconds: list[float]) -> float:
+    """Exponent of growth: the slope of log seconds over log size."""
+    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])

@@ -1,0 +1,11 @@
+"""scikit-learn estimators: `SMCNN`, `SMCNmF`, and `SimilarityCompleter` for any method by name.
+
+``fit(X)`` completes samples that may all be incomplete, ``fit_transform(X)`` gives the factor whose products are the
+completed similarities, ``transform(X_new)`` the same for new samples without fitting again, and
+``similarity(X_new)`` the similarities themselves, for ``kernel="precomputed"`` and the like.
+"""
+
+from simcomplete.estimators.any import SimilarityCompleter
+from simcomplete.estimators.paper import SMCNN, SMCNmF
+
+__all__ = ["SMCNN", "SMCNmF", "SimilarityCompleter"]

@@ -1,0 +1,222 @@
+"""Scorers for `GridSearchCV` and its kin: larger is better, and nothing but the estimator and its rows is needed.
+
+Two kinds. With ground truth, the complete rows are given as `y`: ``GridSearchCV(...).fit(X, X_complete)``. Without
+it, `hidden_value_scorer` hides values that are known and sees whether the similarities survive.
+
+Scored are the pairs of the test rows, either among themselves (``pairs="new"``) or with the rows the estimator was
+fitted to (``pairs="fitted"``; the reference then is over the features that the fitted row has, so it is the truth where
+fitted rows are complete). With ``cv=[(rows, rows)]`` and ``pairs="new"`` the score is the paper's own: all rows fitted
+together, error over the whole matrix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcomplete.arrays import to_numpy
+from simcomplete.errors import InputError
+from simcomplete.estimators.base import Completer
+from simcomplete.inputs import Samples, as_samples, check_number
+from simcomplete.metrics import recall_at, relative_squared_error
+from simcomplete.similarity.overlap import overlap_matrix
+from simcomplete.spectral.extend import Extension
+
+__all__ = ["SimilarityScorer", "hidden_value_scorer", "recall_scorer", "relative_error_scorer"]
+
+Kind = Literal["error", "recall"]
+Pairs = Literal["new", "fitted"]
+Rows = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class SimilarityScorer:
+    """A scorer; made by the functions of this module.
+
+    Attributes
+    ----------
+    score : {"error", "recall"}
+        Minus the relative squared error, or the share of the true top k found.
+    pairs : {"new", "fitted"}
+        Test rows among themselves, or with the fitted rows.
+    k : int or float
+        Of the recall, as in `simcomplete.metrics.recall_at`.
+    missing : float or None
+        Share of the known values to hide; None takes the truth from `y`.
+    random_state : int
+        Decides which; the same values are hidden for every estimator that is scored on the same rows.
+    """
+
+    score: Kind = "error"
+    pairs: Pairs = "new"
+    k: float = 0.2
+    missing: float | None = None
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("score", ("error", "recall")), ("pairs", ("new", "fitted"))):
+            if getattr(self, name) not in allowed:
+                raise InputError(f"{name}={getattr(self, name)!r} is unknown; use {' or '.join(map(repr, allowed))}")
+        if self.missing is not None:
+            check_number(self.missing, "missing", 0.0, 1.0)
+
+    def __call__(self, estimator: Any, X: Any, y: Any = None) -> float:
+        """Score a fitted estimator, or a pipeline that ends in one, on rows it is to complete."""
+        if self.missing is None and y is None:
+            raise InputError(
+                "this scorer compares with the truth and was given no y; give the complete rows as y, "
+                "GridSearchCV(...).fit(X, X_complete), or use hidden_value_scorer()"
+            )
+        before, completer = unwrapped(estimator)
+        given = rows(before, X)
+        if self.missing is None:
+            full = rows(before, y)
+            if full.shape != given.shape or np.isnan(full).any():
+                raise InputError(
+                    f"y of shape {full.shape} must hold the {given.shape[0]} rows of X with all {given.shape[1]} "
+                    "values present; without them use hidden_value_scorer()"
+                )
+        else:
+            full, given = given, hidden(given, self.missing, self.random_state)
+        compare = among_new if self.pairs == "new" else with_fitted
+        S_hat, S0, S = compare(completer._fitted_extension(), given, full)
+        if self.score == "error":
+            return -relative_squared_error(S_hat, S0, S)
+        if self.pairs == "new":
+            S_hat, S = without_diagonal(S_hat), without_diagonal(S)
+        return float(recall_at(S_hat, S, self.k))
+
+
+def relative_error_scorer(*, pairs: Pairs = "new") -> SimilarityScorer:
+    """Minus the relative squared error of `simcomplete.metrics`; `y` holds the complete rows.
+
+    Parameters
+    ----------
+    pairs : {"new", "fitted"}
+        Score the test rows' similarities among themselves, or with the fitted rows.
+
+    Returns
+    -------
+    SimilarityScorer
+        0 is perfect, -1 as good as not completing at all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simcomplete.estimators import SMCNN
+    >>> from simcomplete.scorers import relative_error_scorer
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.random((40, 3)) @ rng.random((3, 10))
+    >>> X = np.where(rng.random(truth.shape) < 0.5, np.nan, truth)
+    >>> bool(relative_error_scorer()(SMCNN(rank=3).fit(X[:30]), X[30:], truth[30:]) > -1)
+    True
+    """
+    return SimilarityScorer("error", pairs)
+
+
+def recall_scorer(k: float = 0.2, *, pairs: Pairs = "new") -> SimilarityScorer:
+    """Share of the true k most similar rows that are found; `y` holds the complete rows.
+
+    Parameters
+    ----------
+    k : int or float
+        A count, or a fraction of the rows compared with.
+    pairs : {"new", "fitted"}
+        As in `relative_error_scorer`. Among themselves, no row counts as its own neighbour.
+
+    Returns
+    -------
+    SimilarityScorer
+        Between 0 and 1.
+    """
+    return SimilarityScorer("recall", pairs, k)
+
+
+def hidden_value_scorer(
+    missing: float = 0.5, *, score: Kind = "error", pairs: Pairs = "fitted", k: float = 0.2, random_state: int = 0
+) -> SimilarityScorer:
+    """Score without ground truth: hide known values, and compare with the similarities over all that is known.
+
+    Parameters
+    ----------
+    missing : float
+        Share of each row's known values to hide. At least one stays.
+    score, k
+        The error, or the recall at `k`.
+    pairs : {"new", "fitted"}
+        As in `relative_error_scorer`.
+    random_state : int
+        Decides which values are hidden.
+
+    Returns
+    -------
+    SimilarityScorer
+        `y` is ignored.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from simcomplete.estimators import SMCNN
+    >>> from simcomplete.scorers import hidden_value_scorer
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((60, 3)) @ rng.random((3, 20))
+    >>> X[rng.random(X.shape) < 0.5] = np.nan
+    >>> search = GridSearchCV(SMCNN(), {"rank": [3, 40]}, scoring=hidden_value_scorer()).fit(X)
+    >>> search.best_params_
+    {'rank': 3}
+    """
+    return SimilarityScorer(score, pairs, k, missing, random_state)
+
+
+def unwrapped(estimator: Any) -> tuple[Any, Completer]:
+    """Return what comes before the completer in a pipeline (or None), and the completer."""
+    before, last = (estimator[:-1], estimator[-1]) if hasattr(estimator, "steps") else (None, estimator)
+    if not isinstance(last, Completer):
+        raise InputError(
+            f"{type(last).__name__} completes no similarities; score SMCNN, SMCNmF, SimilarityCompleter, or a "
+            "pipeline that ends in one"
+        )
+    return before, last
+
+
+def rows(before: Any, X: Any) -> Rows:
+    """Return rows as the completer gets them."""
+    return to_numpy(as_samples(X if before is None or not len(before) else before.transform(X)).values)
+
+
+def hidden(X: Rows, missing: float, seed: int) -> Rows:
+    """Copy of X with that share of every row's known values hidden, one at least left."""
+    rng = np.random.default_rng(seed)
+    X = X.copy()
+    for row in X:
+        known = np.flatnonzero(~np.isnan(row))
+        row[rng.permutation(known)[: min(round(missing * len(known)), max(len(known) - 1, 0))]] = np.nan
+    return X
+
+
+def with_fitted(extension: Extension, given: Rows, full: Rows) -> tuple[Rows, Rows, Rows]:
+    """Completed, initial and reference similarities of rows with the fitted ones."""
+    S_hat = extension.transform(given, False) @ extension.factor.T
+    return S_hat, extension.overlap(given, False), extension.overlap(full, False)
+
+
+def among_new(extension: Extension, given: Rows, full: Rows) -> tuple[Rows, Rows, Rows]:
+    """Completed, initial and reference similarities of rows among themselves."""
+    V = extension.transform(given, False)
+    S_hat = V @ V.T
+    S0, S = (overlap_matrix(Samples(X, None), extension.measure, progress=False)[0] for X in (given, full))
+    # As in a Completion: the 1 of a row without evidence is no part of the spectral problem and is added after.
+    np.fill_diagonal(S_hat, np.diag(S_hat) + (1 - np.diag(S0)))
+    np.fill_diagonal(S0, 1.0)
+    np.fill_diagonal(S, 1.0)
+    return S_hat, S0, S
+
+
+def without_diagonal(S: Rows) -> Rows:
+    """Rows without their own entry, (m, m - 1)."""
+    m = len(S)
+    return S[~np.eye(m, dtype=bool)].reshape(m, m - 1)

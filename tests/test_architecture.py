@@ -1,0 +1,132 @@
+"""Imports point one way, rooms are small, exports are exact, examples in docstrings run."""
+
+import ast
+import doctest
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import simcomplete as sc
+
+ROOT = Path(sc.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+
+# From the ground up: a module may import from its own layer's package and from layers below, never from above.
+LAYERS = [
+    ["errors", "_version"],
+    ["arrays", "blocks", "memory", "progress", "status"],
+    ["inputs", "matrix", "storage", "certificate", "iterate"],
+    ["similarity"],
+    ["search", "validity", "views", "parts"],
+    ["completion"],
+    ["task", "stored"],
+    ["method"],
+    ["spectral"],
+    ["baselines"],
+    ["registry", "tuning"],
+    ["api"],
+    ["metrics", "theory"],
+    ["scorers"],
+    ["estimators"],
+    ["datasets"],
+    ["__init__"],
+    ["report"],
+    ["cli"],
+    ["__main__"],
+]
+HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
+
+
+def unit(path):
+    """The top-level module or package a file belongs to."""
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imported(path):
+    """Top-level simcomplete modules that a file imports when it runs (imports for type checkers apart)."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    hidden = {
+        node
+        for branch in ast.walk(tree)
+        if isinstance(branch, ast.If) and getattr(branch.test, "id", "") == "TYPE_CHECKING"
+        for node in ast.walk(branch)
+    }
+    for node in ast.walk(tree):
+        if node in hidden:
+            continue
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [node.module if node.module != "simcomplete" else f"simcomplete.{a.name}" for a in node.names]
+        else:
+            continue
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "simcomplete":
+                yield parts[1] if len(parts) > 1 and parts[1] in HEIGHT else "__init__"
+
+
+def test_every_module_has_a_layer():
+    assert {unit(path) for path in FILES} <= set(HEIGHT)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_point_down(path):
+    here = unit(path)
+    for other in imported(path):
+        if here != other:
+            assert HEIGHT[other] < HEIGHT[here], f"{here} imports {other}, which lies above or beside it"
+
+
+def test_the_import_test_can_fail(tmp_path):
+    wrong = tmp_path / "errors.py"
+    wrong.write_text("from simcomplete.api import complete\nimport simcomplete as sc\n")
+    assert list(imported(wrong)) == ["api", "__init__"]
+
+
+def test_rooms_are_small():
+    sizes = sorted(len(path.read_text(encoding="utf-8").splitlines()) for path in FILES)
+    assert sizes[-1] <= 300
+    assert sizes[len(sizes) // 2] <= 150
+
+
+def test_exports_are_exact():
+    assert len(sc.__all__) == len(set(sc.__all__))
+    for name in sc.__all__:
+        assert getattr(sc, name) is not None
+    public = {name for name, value in vars(sc).items() if not name.startswith("_") and not _is_module(value)}
+    assert public <= set(sc.__all__)
+
+
+def _is_module(value):
+    return type(value).__name__ == "module"
+
+
+def test_public_names_have_docstrings_with_examples():
+    for name in set(sc.__all__) - {"__version__"}:
+        doc = getattr(sc, name).__doc__
+        assert doc, name
+        if callable(getattr(sc, name)):
+            assert ">>>" in doc, f"{name} has no example"
+
+
+def modules():
+    return [m.name for m in pkgutil.walk_packages([str(ROOT)], "simcomplete.") if not m.name.endswith("__main__")]
+
+
+@pytest.mark.parametrize("name", modules())
+def test_docstring_examples(name):
+    outcome = doctest.testmod(importlib.import_module(name))
+    assert outcome.failed == 0
+
+
+def test_import_is_light():
+    """Heavy and optional packages are imported when they are needed, not with the package."""
+    heavy = ("torch", "pandas", "polars", "matplotlib", "typer", "rich", "pyarrow", "dask")
+    code = f"import sys, simcomplete; print([m for m in {heavy} if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
