@@ -91,6 +91,7 @@ def complete(
     task = Task(
         rank=check_rank(rank, samples.n + (0 if asked is None else asked.n)),
         penalty=check_number(penalty, "penalty"),
+        rank_asked=rank is not None,
         rng=generator(random_state),
         progress=progress,
         measure=Measure(metric, min_overlap, epsilon, positive).checked(samples.d),
@@ -169,6 +170,7 @@ def complete_similarity(
     task = Task(
         rank=check_rank(rank, n),
         penalty=check_number(penalty, "penalty"),
+        rank_asked=rank is not None,
         rng=generator(random_state),
         progress=progress,
         given=S,

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from simcomplete import storage, views
 from simcomplete.arrays import Array, namespace, to_numpy
+from simcomplete.bars import Bars
 from simcomplete.certificate import Certificate
 from simcomplete.errors import InputError
 from simcomplete.matrix import Selection, SymmetricMatrix
@@ -86,6 +87,7 @@ class Completion:
     choice: dict[str, Any] | None = None
     election: list[dict[str, Any]] | None = None
     exact: CandidateRows | CandidateBlock | None = field(default=None, repr=False)
+    bars: Bars | None = field(default=None, repr=False)
 
     @property
     def factor(self) -> Array | None:
@@ -187,6 +189,43 @@ class Completion:
             exclude_self=among,
             progress=progress,
         )
+
+    def interval(self, level: float = 0.9, rows: Any = None, cols: Any = None) -> tuple[Array, Array]:
+        """Return error bars of the similarities of queries with candidates.
+
+        They come from simulated queries: honest when values are missing at random or by occlusion, too narrow when
+        whether a value is missing depends on the value.
+
+        Parameters
+        ----------
+        level : float
+            Share of the true similarities that should lie inside.
+        rows, cols : optional
+            Which queries (counted from the first query) and which candidates; all when left out.
+
+        Returns
+        -------
+        low, high : array of shape (n_q, n_p)
+            Clipped to [-1, 1].
+        """
+        half = self._bars().half_width(level)
+        asked = np.atleast_1d(np.arange(self.n_queries)[slice(None) if rows is None else rows])
+        middle = to_numpy(self.similarity(asked + self.n - self.n_queries, "candidates"))
+        middle = middle if cols is None else middle[:, np.atleast_1d(np.arange(self.n_candidates)[cols])]
+        width = half[asked][:, None].astype(middle.dtype)
+        return np.clip(middle - width, -1.0, 1.0), np.clip(middle + width, -1.0, 1.0)
+
+    @property
+    def confidence(self) -> NDArray[np.float64]:
+        """One number per query, from 0 (nothing is known of it) to 1 (everything is)."""
+        return self._bars().confidence
+
+    def _bars(self) -> Bars:
+        if self.bars is None:
+            raise InputError(
+                f"this {self.method!r} result has no error bars; method='posterior' has, from 40 candidates on"
+            )
+        return self.bars
 
     def view(self, *, unit_diagonal: bool = False, keep_candidates: bool = False, clip: bool = False) -> Completion:
         """Read the same result differently; its `validity` tells what that costs.

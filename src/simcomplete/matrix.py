@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete.arrays import Array, is_numpy, like, namespace, to_numpy
+from simcomplete.arrays import Array, is_numpy, like, namespace, set_entries, to_numpy, zeros
 from simcomplete.memory import require
 
 Selection = slice | NDArray[np.int64]
@@ -22,6 +22,8 @@ Selection = slice | NDArray[np.int64]
 @dataclass(frozen=True)
 class SymmetricMatrix:
     """S = F diag(signs) F^T + diag(diagonal), or dense; `bounds` clips entries when they are read.
+
+    `unit` says that the diagonal is 1 and entries are within [-1, 1] but for rounding, and takes the rounding out.
 
     Examples
     --------
@@ -37,6 +39,7 @@ class SymmetricMatrix:
     diagonal: Array | None = None
     dense: Array | None = None
     bounds: tuple[float, float] | None = None
+    unit: bool = False
 
     @property
     def array(self) -> Array:
@@ -71,6 +74,10 @@ class SymmetricMatrix:
             S = self._with_diagonal(S, rows, cols)
             if same(rows, cols):
                 S = (S + S.T) / 2
+        if self.unit:
+            S = xp.clip(S, -1.0, 1.0)
+            i, j, _ = meetings(rows, cols, np.empty(self.n))
+            set_entries(S, i, j, zeros(S, (len(i),)) + 1)
         return S if self.bounds is None else xp.clip(S, *self.bounds)
 
     def factor_eigenvalues(self) -> Array:
@@ -86,7 +93,9 @@ class SymmetricMatrix:
     def diag(self) -> Array:
         """Return the diagonal of S."""
         xp = namespace(self.array)
-        if self.factor is None:
+        if self.unit:
+            own = zeros(self.array, (self.n,)) + 1
+        elif self.factor is None:
             own = xp.linalg.diagonal(self.dense)
         else:
             squares = self.factor * self.factor

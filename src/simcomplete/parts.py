@@ -26,9 +26,11 @@ def to_parts(done: Completion) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]
         "dense": S.dense,
         "order": done.order,
     }
+    if done.bars is not None:
+        found |= {"spread": done.bars.spread, "quantiles": done.bars.quantiles}
     arrays = {name: to_numpy(array) for name, array in found.items() if array is not None}
     facts = {name: plain(getattr(done, name)) for name in SIMPLE}
-    facts["bounds"] = plain(S.bounds)
+    facts["bounds"], facts["unit"] = plain(S.bounds), S.unit
     facts["status"] = done.status.as_dict()
     facts["certificate"] = None if done.certificate is None else plain(done.certificate.as_dict())
     facts["evidence"] = None if done.evidence is None else done.evidence.as_dict()

@@ -8,9 +8,12 @@ from typing import Any
 from simcomplete.baselines import overlap
 from simcomplete.errors import InputError
 from simcomplete.method import COLUMNS, Method
+from simcomplete.posterior import methods as posterior
 from simcomplete.spectral import methods as spectral
 
-REGISTRY: dict[str, Method] = {method.name: method for method in (*overlap.METHODS, *spectral.METHODS)}
+REGISTRY: dict[str, Method] = {
+    method.name: method for method in (*overlap.METHODS, *spectral.METHODS, *posterior.METHODS)
+}
 
 
 class MethodTable(tuple[Method, ...]):

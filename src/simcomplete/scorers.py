@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from simcomplete.arrays import to_numpy
 from simcomplete.errors import InputError
-from simcomplete.estimators.base import Completer
 from simcomplete.inputs import Samples, as_samples, check_number
 from simcomplete.metrics import recall_at, relative_squared_error
 from simcomplete.similarity.overlap import overlap_matrix
@@ -70,7 +69,7 @@ class SimilarityScorer:
                 "this scorer compares with the truth and was given no y; give the complete rows as y, "
                 "GridSearchCV(...).fit(X, X_complete), or use hidden_value_scorer()"
             )
-        before, completer = unwrapped(estimator)
+        before, extension = unwrapped(estimator)
         given = rows(before, X)
         if self.missing is None:
             full = rows(before, y)
@@ -82,7 +81,7 @@ class SimilarityScorer:
         else:
             full, given = given, hidden(given, self.missing, self.random_state)
         compare = among_new if self.pairs == "new" else with_fitted
-        S_hat, S0, S = compare(completer._fitted_extension(), given, full)
+        S_hat, S0, S = compare(extension, given, full)
         if self.score == "error":
             return -relative_squared_error(S_hat, S0, S)
         if self.pairs == "new":
@@ -109,10 +108,10 @@ def relative_error_scorer(*, pairs: Pairs = "new") -> SimilarityScorer:
     >>> from simcomplete.estimators import SMCNN
     >>> from simcomplete.scorers import relative_error_scorer
     >>> rng = np.random.default_rng(0)
-    >>> truth = rng.random((40, 3)) @ rng.random((3, 10))
+    >>> truth = rng.random((60, 2)) @ rng.random((2, 20))
     >>> X = np.where(rng.random(truth.shape) < 0.5, np.nan, truth)
-    >>> bool(relative_error_scorer()(SMCNN(rank=3).fit(X[:30]), X[30:], truth[30:]) > -1)
-    True
+    >>> round(relative_error_scorer()(SMCNN(rank=2).fit(X[:30]), X[30:], truth[30:]), 2)
+    -0.25
     """
     return SimilarityScorer("error", pairs)
 
@@ -172,15 +171,15 @@ def hidden_value_scorer(
     return SimilarityScorer(score, pairs, k, missing, random_state)
 
 
-def unwrapped(estimator: Any) -> tuple[Any, Completer]:
-    """Return what comes before the completer in a pipeline (or None), and the completer."""
+def unwrapped(estimator: Any) -> tuple[Any, Extension]:
+    """Return what comes before the completer in a pipeline (or None), and what adds rows to the completer's fit."""
     before, last = (estimator[:-1], estimator[-1]) if hasattr(estimator, "steps") else (None, estimator)
-    if not isinstance(last, Completer):
+    if not hasattr(last, "_fitted_extension"):
         raise InputError(
             f"{type(last).__name__} completes no similarities; score SMCNN, SMCNmF, SimilarityCompleter, or a "
             "pipeline that ends in one"
         )
-    return before, last
+    return before, last._fitted_extension()
 
 
 def rows(before: Any, X: Any) -> Rows:

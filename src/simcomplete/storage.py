@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from simcomplete.errors import FileFormatError, InputError
 
 INDEX = "completion.json"
-ARRAYS = frozenset({"factor", "signs", "diagonal", "dense", "order", "candidates"})
+ARRAYS = frozenset({"factor", "signs", "diagonal", "dense", "order", "candidates", "spread", "quantiles"})
 FORMAT = "simcomplete-completion"
 VERSION = 1
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from simcomplete.bars import Bars
 from simcomplete.certificate import Certificate
 from simcomplete.completion import Completion
 from simcomplete.errors import FileFormatError
@@ -52,6 +53,7 @@ def revived(arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Completio
     matrix = SymmetricMatrix(
         **{name: arrays.get(name) for name in ("factor", "signs", "diagonal", "dense")},
         bounds=None if bounds is None else (bounds[0], bounds[1]),
+        unit=facts["unit"],
     )
     if evidence is not None:
         evidence = Evidence(**{**evidence, "rows_without": tuple(evidence["rows_without"])})
@@ -62,5 +64,6 @@ def revived(arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Completio
         certificate=None if certificate is None else Certificate(**certificate),
         evidence=evidence,
         exact=revive(arrays["candidates"], facts["exact"]) if "candidates" in arrays else None,
+        bars=Bars(arrays["spread"], arrays["quantiles"]) if "spread" in arrays else None,
         **{name: facts[name] for name in SIMPLE},
     )

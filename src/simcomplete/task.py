@@ -32,6 +32,7 @@ class Task:
     rank: int
     penalty: float
     rng: np.random.Generator
+    rank_asked: bool = False
     progress: bool | None = None
     measure: Measure = field(default_factory=Measure)
     samples: Samples | None = None
@@ -42,6 +43,10 @@ class Task:
     overlap: NDArray[np.int64] | None = None
     labels: list[str] | None = None
     order: NDArray[np.int64] | None = None
+
+    def rank_or(self, default: int) -> int:
+        """The rank the user asked for, or a method's own default."""
+        return self.rank if self.rank_asked else min(default, self.n)
 
     @property
     def together(self) -> bool:
@@ -145,7 +150,7 @@ class Task:
         if self.measure.positive:
             step1["positive"] = True
         return Completion(
-            matrix=SymmetricMatrix(**arrays),
+            matrix=SymmetricMatrix(**arrays, unit=matrix.unit),
             n_candidates=self.n_candidates,
             together=self.together,
             method=method,

@@ -82,6 +82,7 @@ def replace_task(task: Task, samples: Samples, queries: Samples) -> Task:
     return Task(
         rank=min(task.rank, n),
         penalty=task.penalty,
+        rank_asked=task.rank_asked,
         rng=np.random.default_rng(0),
         progress=False,
         measure=task.measure,
@@ -96,6 +97,7 @@ def task_with(task: Task, setting: Any) -> Task:
         if name in setting:
             value = setting[name]
             setattr(task, name, min(int(value), task.n) if name == "rank" else float(value))
+            task.rank_asked = task.rank_asked or name == "rank"
     return task
 
 

@@ -30,10 +30,10 @@ def unit_diagonal(S: SymmetricMatrix) -> SymmetricMatrix:
     if S.factor is None:
         dense: Array = S.dense / root[:, None] / root[None, :]
         set_diagonal(dense, xp.ones_like(own))
-        return replace(S, dense=dense)
+        return replace(S, dense=dense, unit=S.psd_by_form)
     diagonal = lonely if S.diagonal is None else S.diagonal / own_or_one(own) + lonely
     keep = S.diagonal is not None or bool(xp.any(~alive))
-    return replace(S, factor=S.factor / root[:, None], diagonal=diagonal if keep else None)
+    return replace(S, factor=S.factor / root[:, None], diagonal=diagonal if keep else None, unit=S.psd_by_form)
 
 
 def keep_candidates(S: SymmetricMatrix, exact: Any) -> SymmetricMatrix:

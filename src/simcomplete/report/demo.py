@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete import datasets, metrics
+from simcomplete import datasets
 from simcomplete.api import complete
 from simcomplete.errors import InputError
+from simcomplete.experiments.trial import measure
 from simcomplete.progress import track
 from simcomplete.similarity import masks
 from simcomplete.similarity.overlap import overlap_similarity
@@ -140,7 +141,9 @@ def run(
         S = done.similarity()
         if method == featured:
             after = S
-        rows.append(_judge(done, S, before, truth, candidates, seconds))
+        told = measure(done, S, before, truth, candidates)
+        del told["error_queries_candidates"]  # the table has no room for it
+        rows.append(Row(method=method, **told, validity=done.validity.as_dict(), seconds=seconds))
     return Demo(candidates, queries, missing, seed, X, y, observed, shape, truth, before, after, featured, rows)
 
 
@@ -155,26 +158,3 @@ def _digits(candidates: int, queries: int, seed: int) -> tuple[NDArray[np.float6
         )
     order = order[: candidates + queries]
     return data.X[order], np.asarray(data.y)[order], data.image_shape or (8, 8)
-
-
-def _judge(
-    done: Any,
-    S: NDArray[np.float64],
-    before: NDArray[np.float64],
-    truth: NDArray[np.float64],
-    candidates: int,
-    seconds: float,
-) -> Row:
-    scores, true = S[candidates:, :candidates], truth[candidates:, :candidates]
-    return Row(
-        method=done.method,
-        error=metrics.relative_squared_error(S, before, truth),
-        recall_fifth=metrics.recall_at(scores, true, k=0.2),
-        recall_ten=metrics.recall_at(scores, true, k=10),
-        ndcg=metrics.ndcg_at(scores, true, k=0.2),
-        rank=done.rank,
-        valid=done.validity.ok,
-        fails=done.validity.failures(),
-        validity=done.validity.as_dict(),
-        seconds=seconds,
-    )

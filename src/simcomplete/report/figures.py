@@ -61,7 +61,7 @@ def spectrum(spectra: Mapping[str, NDArray[Any]], theme: Theme = LIGHT) -> str:
     >>> spectrum({"S0": np.array([2.0, -0.1])})[:22]
     'data:image/png;base64,'
     """
-    figure, axes = _figure(6.4, 4, theme)
+    figure, axes = drawing(6.4, 4, theme)
     # Linear between -0.1 and 0.1: a logarithm has no place for the negative values this is about.
     axes.set_yscale("symlog", linthresh=0.1, linscale=0.6)
     for (name, values), (colour, style) in zip(spectra.items(), CURVES, strict=False):
@@ -75,7 +75,7 @@ def spectrum(spectra: Mapping[str, NDArray[Any]], theme: Theme = LIGHT) -> str:
     axes.set_xlabel("eigenvalues, largest first")
     axes.set_ylabel("eigenvalue")
     axes.legend(facecolor=theme.paper, edgecolor=theme.ink, labelcolor=theme.ink)
-    return _png(figure)
+    return encode(figure)
 
 
 def error_maps(maps: Mapping[str, NDArray[Any]], boundary: int, theme: Theme = LIGHT) -> str:
@@ -100,7 +100,7 @@ def error_maps(maps: Mapping[str, NDArray[Any]], boundary: int, theme: Theme = L
     >>> error_maps({"before": np.eye(4), "after": np.eye(4) / 2}, boundary=2)[:22]
     'data:image/png;base64,'
     """
-    figure, grid = _figure(6.4, 3.4, theme, columns=len(maps))
+    figure, grid = drawing(6.4, 3.4, theme, columns=len(maps))
     # A few huge entries, often on the diagonal, must not make all others look right; the bar's tip says so.
     top = float(np.quantile(np.concatenate([m.ravel() for m in maps.values()]), 0.99)) or 1.0
     image = None
@@ -116,7 +116,7 @@ def error_maps(maps: Mapping[str, NDArray[Any]], boundary: int, theme: Theme = L
     bar = figure.colorbar(image, ax=np.atleast_1d(grid).tolist(), extend="max", shrink=0.85)
     bar.ax.tick_params(colors=theme.ink)
     bar.outline.set_edgecolor(theme.ink)
-    return _png(figure)
+    return encode(figure)
 
 
 def picture(values: NDArray[np.float64], observed: NDArray[np.bool_] | None = None) -> str:
@@ -149,7 +149,8 @@ def picture(values: NDArray[np.float64], observed: NDArray[np.bool_] | None = No
     return data_uri(buffer.getvalue())
 
 
-def _figure(width: float, height: float, theme: Theme, columns: int = 1) -> tuple[Any, Any]:
+def drawing(width: float, height: float, theme: Theme, columns: int = 1) -> tuple[Any, Any]:
+    """Make an empty figure and its axes in the colours of a page."""
     figure = optional("matplotlib.figure", extra="cli", purpose="drawing figures").Figure(
         figsize=(width, height), layout="constrained", facecolor=theme.paper
     )
@@ -164,7 +165,8 @@ def _figure(width: float, height: float, theme: Theme, columns: int = 1) -> tupl
     return figure, grid
 
 
-def _png(figure: Any) -> str:
+def encode(figure: Any) -> str:
+    """Turn a figure into a data URI."""
     buffer = io.BytesIO()
     # No date and no program name, so that the same data give the same bytes.
     figure.savefig(buffer, format="png", dpi=160, metadata={"Software": None})

@@ -1,0 +1,1 @@
+"""Experiments on methods: hide values of complete data, complete, and measure against what was hidden."""

@@ -1,0 +1,92 @@
+"""The posterior model: fit candidates once, calibrate on masks, then turn incomplete rows into vectors to search with.
+
+For unit rows E[cos(p, q) | observed] = p . E[q/|q| | observed] for every candidate p, so the best estimate in the
+squared sense needs one vector u per query, at most 1 long: similarities are products with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcomplete.errors import InputError
+from simcomplete.posterior.calibrate import rehearse
+from simcomplete.posterior.choice import Choice, choose, choose_fast, untrained
+from simcomplete.posterior.fills import Queries, Space, unit_rows
+from simcomplete.posterior.gaussian import Matrix
+from simcomplete.posterior.local import RIDGE_MOST
+from simcomplete.posterior.neighbours import MOST, nearest
+from simcomplete.posterior.stack import Stack, learn_stack
+
+Effort = Literal["full", "fast", "best"]
+FEW = 40  # below this many candidates there is nothing to calibrate on
+SIMULATED = {"full": 200, "fast": 100, "best": 200}
+BATCH = 256  # queries at a time, so that memory does not grow with them
+LEARN: dict[str, Callable[[Any], Choice | Stack]] = {"full": choose, "fast": choose_fast, "best": learn_stack}
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """One vector per query, and its length: 1 when everything is known."""
+
+    u: Matrix
+    length: Matrix
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Candidates in their spaces and, once calibrated, what was chosen for them.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> P = rng.random((60, 5))
+    >>> model = Posterior.fit(P).calibrate(rng.random((20, 5)) < 0.5, rng=rng)
+    >>> u = model.vectors(np.array([[0.2, np.nan, 0.4, np.nan, np.nan]])).u
+    >>> u.shape, bool(np.linalg.norm(u) <= 1)
+    ((1, 5), True)
+    """
+
+    P: Matrix
+    unit: Matrix
+    spaces: dict[str, Space]
+    choice: Choice | Stack | None = None
+    most: int = MOST
+
+    @classmethod
+    def fit(cls, P: Matrix, effort: Effort = "full") -> Posterior:
+        """Take complete candidates: one pass for each space."""
+        if effort not in SIMULATED:
+            raise InputError(f"effort={effort!r} is unknown; use 'full', 'fast' or 'best'")
+        names = ("raw",) if len(P) < FEW else ("unit",) if effort == "fast" else ("raw", "unit")
+        most = RIDGE_MOST if effort == "best" else MOST
+        return cls(P, unit_rows(P), {name: Space.of(name, P) for name in names}, most=most)
+
+    def calibrate(self, masks: NDArray[np.bool_], *, rng: np.random.Generator, effort: Effort = "full") -> Posterior:
+        """Choose settings and learn lengths on candidates that lose what `masks` (True = observed) lack."""
+        if len(self.P) < FEW:
+            return replace(self, choice=untrained(len(self.P)))
+        count = min(SIMULATED[effort], len(self.P) // 4)
+        rehearsal = rehearse(self.P, self.spaces, masks, count, rng, self.most)
+        return replace(self, choice=LEARN[effort](rehearsal))
+
+    def vectors(self, Q: Matrix) -> Vectors:
+        """Turn rows with NaN into vectors whose products with unit candidates are expected similarities."""
+        parts = [self._vectors(Q[i : i + BATCH]) for i in range(0, len(Q), BATCH)]
+        return Vectors(np.concatenate([p.u for p in parts]), np.concatenate([p.length for p in parts]))
+
+    def _vectors(self, Q: Matrix) -> Vectors:
+        assert self.choice is not None  # calibrate came first
+        observed = ~np.isnan(Q)
+        values = np.where(observed, Q, 0.0)
+        near = nearest(self.unit, values, observed.astype(float), self.most)
+        u, length = self.choice.vectors(self.spaces, self.unit, Queries(values, observed, near))
+        whole = observed.all(axis=1)
+        u[whole] = unit_rows(values[whole])
+        length[whole] = 1.0
+        length[~u.any(axis=1)] = 0.0  # a row of zeros points nowhere
+        return Vectors(u * length[:, None], length)

@@ -1,0 +1,203 @@
+"""Special cases that must come out right, agreement with simulation, and parts against plain formulas."""
+
+import numpy as np
+import pytest
+
+import simcomplete as sc
+from simcomplete.posterior.covariance import Conditioner, Dense, LowRank, groups
+from simcomplete.posterior.fills import Fills, Queries, Space, unit_rows
+from simcomplete.posterior.gaussian import Statistics
+from simcomplete.posterior.lengths import best_lengths, learn
+from simcomplete.posterior.local import by_completion, ridge, smooth
+from simcomplete.posterior.model import Posterior
+from simcomplete.posterior.neighbours import nearest, smoothing
+from simcomplete.posterior.stack import combine, soft
+
+RNG = np.random.default_rng(3)
+P = RNG.standard_normal((80, 6)) @ RNG.standard_normal((6, 6)) + 1.0
+Q = P[:5] + 0.3 * RNG.standard_normal((5, 6))
+SEEN = RNG.random(Q.shape) < 0.6
+SEEN[0] = True
+SEEN[1] = False
+
+
+def fills(delta, k=5.0):
+    values = np.where(SEEN, Q, 0.0)
+    queries = Queries(values, SEEN, nearest(unit_rows(P), values, SEEN.astype(float)))
+    found = Fills(Space.of("raw", P), queries, delta)
+    W = smooth(queries.near, k, len(P))
+    found.add({"k": W})
+    return found, W.toarray()
+
+
+def test_without_neighbours_it_is_gaussian_conditioning():
+    m = fills(1e-12)[0].completion("k", 0.0)
+    mu, C = P.mean(axis=0), np.cov(P.T, bias=True)
+    for i in range(5):
+        o, u = SEEN[i], ~SEEN[i]
+        expected = Q[i].copy()
+        expected[u] = mu[u]
+        if o.any() and u.any():
+            expected[u] += C[np.ix_(u, o)] @ np.linalg.solve(C[np.ix_(o, o)], Q[i, o] - mu[o])
+        np.testing.assert_allclose(m[i], expected, atol=1e-6)
+
+
+def test_fully_shrunk_with_neighbours_it_is_weighted_nearest_neighbour_imputation():
+    found, W = fills(1.0)
+    np.testing.assert_allclose(found.completion("k", 1.0), np.where(SEEN, Q, W @ P), atol=1e-12)
+
+
+def test_fully_shrunk_without_neighbours_it_is_mean_imputation():
+    np.testing.assert_allclose(fills(1.0)[0].completion("k", 0.0), np.where(SEEN, Q, P.mean(axis=0)), atol=1e-12)
+
+
+def test_it_is_linear_in_the_strength_and_equals_conditioning_around_the_local_mean():
+    found, W = fills(0.2)
+    S = Dense(np.cov(P.T, bias=True)).shrunk(0.2).C
+    for a in (0.5, 1.0):
+        m = found.completion("k", a)
+        for i in range(5):
+            prior = P.mean(axis=0) + a * (W[i] @ P - P.mean(axis=0))
+            o, u = SEEN[i], ~SEEN[i]
+            expected = prior[u]
+            if o.any():
+                expected = expected + S[np.ix_(u, o)] @ np.linalg.solve(S[np.ix_(o, o)], (Q[i] - prior)[o])
+            np.testing.assert_allclose(m[i, u], expected, atol=1e-9)
+
+
+def test_clip_keeps_filled_values_inside_and_observed_ones_as_they_are():
+    found, _ = fills(0.1)
+    m = found.completion("k", 1.0, clip=True)
+    np.testing.assert_array_equal(m[SEEN], Q[SEEN])
+    assert (m[~SEEN] <= np.broadcast_to(P.max(axis=0), m.shape)[~SEEN] + 1e-12).all()
+
+
+def test_precision_and_direct_route_agree():
+    A = RNG.standard_normal((9, 9))
+    C = Dense(A @ A.T + np.eye(9))
+    observed = np.zeros((3, 9), dtype=bool)
+    observed[0, :8] = True  # by the precision matrix
+    observed[1, :2] = True  # directly
+    observed[2] = True
+    sides = RNG.standard_normal((4, 3, 9))
+    out = Conditioner(C, observed).weigh(sides)
+    for i in range(3):
+        o = observed[i]
+        expected = np.linalg.solve(C.C[np.ix_(o, o)], sides[:, i][:, o].T).T
+        np.testing.assert_allclose(out[:, i][:, o], expected, atol=1e-10)
+        assert not out[:, i][:, ~o].any()
+
+
+def test_low_rank_covariance_against_its_matrix():
+    low = LowRank(RNG.standard_normal((8, 2)), RNG.random(8) + 0.1)
+    dense = Dense(low.W @ low.W.T + np.diag(low.psi))
+    np.testing.assert_allclose(low.variances, dense.variances)
+    np.testing.assert_allclose(low.shrunk(0.3).times(np.eye(8)), dense.shrunk(0.3).C, atol=1e-12)
+    observed = RNG.random((5, 8)) < 0.5
+    sides = RNG.standard_normal((2, 5, 8))
+    np.testing.assert_allclose(
+        Conditioner(low, observed).weigh(sides), Conditioner(dense, observed).weigh(sides), atol=1e-9
+    )
+
+
+def test_statistics_are_up_and_downdated_exactly():
+    whole, part = Statistics.of(P), Statistics.of(P[:50])
+    for other in (part.with_rows(P[50:]), Statistics.of(np.vstack([P, Q])).without(Q)):
+        np.testing.assert_allclose(other.mean, whole.mean, atol=1e-12)
+        np.testing.assert_allclose(other.covariance.C, whole.covariance.C, atol=1e-10)
+
+
+def test_masks_that_repeat_are_grouped():
+    masks = np.array([[1, 0, 1], [0, 0, 1], [1, 0, 1]], dtype=bool)
+    found = {tuple(mask): sorted(rows.tolist()) for mask, rows in groups(masks)}
+    assert found == {(True, False, True): [0, 2], (False, False, True): [1]}
+
+
+@pytest.mark.parametrize("k", [2.0, 5.0, 10.0])
+def test_smoothing_weights_have_the_effective_number_asked_for(k):
+    cosines = np.sort(RNG.random((20, 48)))[:, ::-1]
+    w = smoothing(cosines, k)
+    np.testing.assert_allclose(w.sum(axis=1), 1)
+    np.testing.assert_allclose(1 / np.sum(w * w, axis=1), k, rtol=0.02)
+    ties = smoothing(np.ones((1, 6)), 3.0)
+    np.testing.assert_allclose(ties, 1 / 6)
+
+
+def test_neighbours_are_by_overlap_cosine():
+    values = np.where(SEEN, Q, 0.0)
+    near = nearest(unit_rows(P), values, SEEN.astype(float), most=3)
+    S0 = sc.overlap_similarity(np.vstack([P, np.where(SEEN, Q, np.nan)]))[80:, :80]
+    np.testing.assert_array_equal(near.ids[2:], np.argsort(-S0[2:], axis=1, kind="stable")[:, :3])
+    np.testing.assert_allclose(near.cosines, np.take_along_axis(S0, near.ids, axis=1), atol=1e-12)
+
+
+def test_kernel_ridge_weights_by_their_formula():
+    unit = unit_rows(P)
+    near = by_completion(unit, Q, 10)
+    W = ridge(unit, np.ones_like(SEEN), near).toarray()
+    ids = near.ids[3]
+    D = 2 - 2 * unit[ids] @ unit[ids].T
+    d = 2 - 2 * near.cosines[3]
+    s = max(np.median(d), 1e-3)
+    expected = np.linalg.solve(np.exp(-D / s) + 0.3 * np.eye(10), np.exp(-d / s))
+    np.testing.assert_allclose(W[3, ids], expected, atol=1e-10)
+
+
+def test_lengths_learn_a_known_rule():
+    # True similarities are b S with b falling with the first feature: the rule is found again.
+    S = RNG.standard_normal((300, 50))
+    f = RNG.standard_normal((300, 4))
+    b = 1 / np.sqrt(1 + np.exp(f[:, 0]))
+    T = b[:, None] * S
+    np.testing.assert_allclose(best_lengths(S, T), np.clip(b, 0.03, 0.9999), atol=1e-10)
+    lengths, error = learn(f, np.ones(300), S, T)
+    np.testing.assert_allclose(lengths.of(f, np.ones(300)), b, atol=0.06)
+    assert error < 0.005
+    assert lengths.of(f, np.ones(300)).max() <= 1
+
+
+def test_soft_average_and_stack_by_hand():
+    weights = soft({("a",): 1.0, ("b",): 1.0, ("c",): 2.0})
+    assert weights == {("a",): 0.5, ("b",): 0.5}
+    A = RNG.standard_normal((3, 40, 30))
+    T = 0.7 * A[0] + 0.3 * A[1]
+    c, strength, outside = combine(A, T)
+    np.testing.assert_allclose(c, [0.7, 0.3, 0], atol=1e-3)
+    assert strength == 3e-5
+    np.testing.assert_allclose(outside, T, atol=1e-2)
+
+
+def test_monte_carlo_agrees_on_a_model_with_known_truth():
+    """E[q/|q| | observed], by sampling from the true Gaussian, against the vectors that posterior finds."""
+    rng = np.random.default_rng(0)
+    d = 8
+    A = rng.standard_normal((d, 3))
+    mu, C = 2 + rng.standard_normal(d), A @ A.T + 0.05 * np.eye(d)
+    candidates = rng.multivariate_normal(mu, C, 4000)
+    queries = rng.multivariate_normal(mu, C, 30)
+    observed = rng.random((30, d)) < 0.5
+    model = Posterior.fit(candidates).calibrate(observed, rng=np.random.default_rng(1))
+    u = model.vectors(np.where(observed, queries, np.nan)).u
+    expected = np.empty_like(u)
+    for i in range(30):
+        o, h = observed[i], ~observed[i]
+        gain = C[np.ix_(h, o)] @ np.linalg.pinv(C[np.ix_(o, o)])
+        mean = mu[h] + gain @ (queries[i, o] - mu[o])
+        cov = C[np.ix_(h, h)] - gain @ C[np.ix_(o, h)]
+        x = np.tile(queries[i], (4000, 1))
+        x[:, h] = rng.multivariate_normal(mean, cov, 4000)
+        expected[i] = unit_rows(x).mean(axis=0)
+    S, T = u @ unit_rows(candidates[:500]).T, expected @ unit_rows(candidates[:500]).T
+    assert np.sqrt(np.mean((S - T) ** 2)) < 0.05 * np.sqrt(np.mean(T**2))
+
+
+def test_intervals_cover_on_simulated_data():
+    rng = np.random.default_rng(5)
+    A = rng.standard_normal((4, 20))
+    X = rng.standard_normal((700, 4)) @ A + 0.3 * rng.standard_normal((700, 20))
+    P, Q_true = X[:600], X[600:]
+    Q = np.where(rng.random(Q_true.shape) < 0.6, np.nan, Q_true)
+    truth = unit_rows(Q_true) @ unit_rows(P).T
+    for effort in ("full", "fast", "best"):
+        low, high = sc.complete(P, Q, method="posterior", effort=effort).interval(0.9)
+        assert 0.86 <= np.mean((truth >= low) & (truth <= high)) <= 0.94, effort
