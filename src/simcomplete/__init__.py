@@ -6,7 +6,11 @@
 array([[0]])
 """
 
-from simcomplete import datasets, errors, metrics
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
+from simcomplete import datasets, errors, metrics, theory
 from simcomplete._version import __version__
 from simcomplete.api import complete, complete_similarity
 from simcomplete.completion import Completion
@@ -15,17 +19,43 @@ from simcomplete.similarity import masks
 from simcomplete.similarity.overlap import overlap_counts, overlap_similarity
 from simcomplete.stored import load
 
+if _TYPE_CHECKING:
+    from simcomplete import estimators, scorers
+    from simcomplete.estimators import SMCNN, SimilarityCompleter, SMCNmF
+
+# scikit-learn takes a second to import, so what stands on it waits until it is asked for.
+_ESTIMATORS = ("SMCNN", "SMCNmF", "SimilarityCompleter")
+_MODULES = ("estimators", "scorers")
+
 __all__ = [
+    "SMCNN",
     "Completion",
+    "SMCNmF",
+    "SimilarityCompleter",
     "__version__",
     "complete",
     "complete_similarity",
     "datasets",
     "errors",
+    "estimators",
     "load",
     "masks",
     "methods",
     "metrics",
     "overlap_counts",
     "overlap_similarity",
+    "scorers",
+    "theory",
 ]
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _MODULES:
+        return _import_module(f"simcomplete.{name}")
+    if name in _ESTIMATORS:
+        return getattr(_import_module("simcomplete.estimators"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

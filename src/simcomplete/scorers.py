@@ -130,6 +130,17 @@ def recall_scorer(k: float = 0.2, *, pairs: Pairs = "new") -> SimilarityScorer:
     -------
     SimilarityScorer
         Between 0 and 1.
+
+    Examples
+    --------
+    Nothing is missing here, so every row finds its nearest among the fitted ones.
+
+    >>> import numpy as np
+    >>> from simcomplete.estimators import SMCNN
+    >>> from simcomplete.scorers import recall_scorer
+    >>> X = np.array([[1.0, 0.2], [0.1, 1.0], [2.0, 0.1]])
+    >>> recall_scorer(k=1, pairs="fitted")(SMCNN().fit(X), X[:2], X[:2])
+    1.0
     """
     return SimilarityScorer("recall", pairs, k)
 

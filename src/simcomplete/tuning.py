@@ -7,80 +7,106 @@ other candidates, and the one nearest to the known truth wins. No ground truth a
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcomplete.arrays import like, to_numpy
 from simcomplete.completion import Completion
 from simcomplete.errors import InputError, NotConvergedWarning
 from simcomplete.inputs import Samples
 from simcomplete.method import Method
+from simcomplete.metrics import recall_at
 from simcomplete.progress import track
 from simcomplete.task import Task
 
-MOST = 100  # simulated queries
+SIMULATED = 100  # candidates that play queries
+REST = 2000  # candidates they are completed against
+FEWEST = 8  # candidates without which there is nothing to hide
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """Candidates that play queries, and their true similarities to the others."""
+
+    task: Task
+    truth: NDArray[np.float64]
+
+    @cached_property
+    def start(self) -> NDArray[np.float64]:
+        """Similarities over common features of the simulated queries: an error of 1."""
+        return np.asarray(to_numpy(self.task.operator.dense())[self.task.n_candidates :], dtype=np.float64)
+
+    def score(self, method: Method, params: Mapping[str, Any]) -> tuple[float, float, Completion]:
+        """Relative squared error of the queries' similarities, recall at 10, and the result itself."""
+        task, own = setting(self.task, method, params)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotConvergedWarning)  # the score tells
+            done = method.run(task, own)
+        n_p = task.n_candidates
+        S = to_numpy(done.similarity("queries"))
+        error = float(np.sum((S - self.truth) ** 2) / np.sum((self.start - self.truth) ** 2))
+        return error, float(recall_at(S[:, :n_p], self.truth[:, :n_p], k=10)), done
 
 
 def run_tuned(method: Method, task: Task, params: dict[str, Any]) -> Completion:
     """Run a method with the best of its usual settings; what was tried is in `choice` of the result."""
     if not method.grid:
         raise InputError(f"method {method.name!r} has no settings to tune; leave tune out")
-    rehearsal, truth = simulate(task)
+    rehearsal = rehearse(task)
     tried = []
-    for setting in track(method.grid, f"tuning {method.name}", task.progress):
-        error = score(method, rehearsal, {**params, **setting}, truth)
-        tried.append({**setting, "error": error})
+    for option in track(method.grid, f"tuning {method.name}", task.progress):
+        try:
+            error = rehearsal.score(method, {**params, **option})[0]
+        except (InputError, ArithmeticError, np.linalg.LinAlgError):
+            error = float("inf")  # a setting that cannot be used here loses
+        tried.append({**option, "error": error if np.isfinite(error) else float("inf")})
     best = min(range(len(tried)), key=lambda i: tried[i]["error"])
     if not np.isfinite(tried[best]["error"]):
         raise InputError(f"no setting of {method.name!r} gave a finite answer on these data; choose another method")
-    done = method.run(task_with(task, method.grid[best]), {**params, **_own(method, method.grid[best])})
+    done = method.run(*setting(task, method, {**params, **method.grid[best]}))
     return replace(done, choice={"tuned": dict(method.grid[best]), "tried": tried})
 
 
-def simulate(task: Task) -> tuple[Task, np.ndarray[Any, np.dtype[np.float64]]]:
-    """Let some candidates play queries; return that task and the true similarities of those to the rest."""
+def rehearse(task: Task) -> Rehearsal:
+    """Let some candidates play queries with the real queries' own masks."""
     if task.samples is None or task.queries is None:
-        raise InputError("tune=True hides values of complete candidates; give candidates and queries to complete()")
+        raise InputError("values of complete candidates must be hidden; give candidates and queries to complete()")
     P, Q = task.samples.values, task.queries.values
     n_p = task.samples.n
-    if n_p < 8:
-        raise InputError(f"tune=True needs at least 8 candidates to hide values of; {n_p} were given")
+    if n_p < FEWEST:
+        raise InputError(f"at least {FEWEST} candidates are needed to hide values of; {n_p} were given")
     rng = np.random.default_rng(task.seed())
-    held = min(MOST, n_p // 4)
-    order = rng.permutation(n_p)
+    held = min(SIMULATED, n_p // 4)
+    order = rng.permutation(n_p)[: held + REST]
     rows = to_numpy(P)
     hidden = np.isnan(to_numpy(Q))[rng.integers(task.queries.n, size=held)]
-    truth_rows, rest = rows[order[:held]], rows[order[held:]]
-    queries = np.where(hidden, np.nan, truth_rows)
-    rehearsal = replace_task(task, Samples(like(rest, P), None), Samples(like(queries, P), None))
-    whole = replace_task(task, Samples(like(rest, P), None), Samples(like(truth_rows, P), None))
-    return rehearsal, to_numpy(whole.operator.dense())
+    true, rest = rows[np.sort(order[:held])], rows[np.sort(order[held:])]
+    others = Samples(like(rest, P), None)
+    shown = _another(task, others, Samples(like(np.where(hidden, np.nan, true), P), None))
+    whole = _another(task, others, Samples(like(true, P), None))
+    truth = np.asarray(to_numpy(whole.operator.dense())[len(rest) :], dtype=np.float64)
+    return Rehearsal(shown, truth)
 
 
-def score(method: Method, task: Task, params: dict[str, Any], truth: np.ndarray[Any, Any]) -> float:
-    """Relative squared error off the candidate block, or infinity where the method fails."""
-    n_p = task.n_candidates
-    start = to_numpy(task.operator.dense())
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NotConvergedWarning)
-            setting = {name: value for name, value in params.items() if name in ("rank", "penalty")}
-            own = {name: value for name, value in params.items() if name not in setting}
-            S = to_numpy(method.run(task_with(task, setting), own).similarity())
-    except (InputError, ArithmeticError, np.linalg.LinAlgError):
-        return float("inf")
-    # Queries only: all that a method is asked for, and no method is rewarded for the candidate block it was given.
-    error = float(np.sum((S[n_p:] - truth[n_p:]) ** 2) / np.sum((start[n_p:] - truth[n_p:]) ** 2))
-    return error if np.isfinite(error) else float("inf")
+def setting(task: Task, method: Method, params: Mapping[str, Any]) -> tuple[Task, dict[str, Any]]:
+    """The task with the rank and penalty of a setting, and the method's own parameters."""
+    changed = replace(task)
+    changed.__dict__.update({k: v for k, v in vars(task).items() if k in ("operator", "_evidence", "table", "exact")})
+    if "rank" in params:
+        changed.rank, changed.rank_asked = min(int(params["rank"]), task.n), True
+    changed.penalty = float(params.get("penalty", task.penalty))
+    return changed, {name: value for name, value in params.items() if name in method.parameters}
 
 
-def replace_task(task: Task, samples: Samples, queries: Samples) -> Task:
+def _another(task: Task, samples: Samples, queries: Samples) -> Task:
     """The same settings for other rows."""
-    n = samples.n + queries.n
     return Task(
-        rank=min(task.rank, n),
+        rank=min(task.rank, samples.n + queries.n),
         penalty=task.penalty,
         rank_asked=task.rank_asked,
         rng=np.random.default_rng(0),
@@ -89,17 +115,3 @@ def replace_task(task: Task, samples: Samples, queries: Samples) -> Task:
         samples=samples,
         queries=queries,
     )
-
-
-def task_with(task: Task, setting: Any) -> Task:
-    """The task with another rank or penalty, where a setting has one; what was computed for it stays."""
-    for name in ("rank", "penalty"):
-        if name in setting:
-            value = setting[name]
-            setattr(task, name, min(int(value), task.n) if name == "rank" else float(value))
-            task.rank_asked = task.rank_asked or name == "rank"
-    return task
-
-
-def _own(method: Method, setting: Any) -> dict[str, Any]:
-    return {name: value for name, value in setting.items() if name in method.parameters}

@@ -9,6 +9,8 @@ from simcomplete.errors import InputError
 from simcomplete.estimators.base import SHARED, Completer
 from simcomplete.similarity.measure import Metric
 
+VIEWS = ("unit_diagonal", "keep_candidates", "clip")  # ways to read a result, not to make one
+
 
 class SimilarityCompleter(Completer):
     """Completed similarities by any method, as a factor where the method has one.
@@ -93,7 +95,9 @@ class SimilarityCompleter(Completer):
         own = {} if self.params is None else self.params
         if not isinstance(own, Mapping):
             raise InputError(f"params={self.params!r} is no dict; give the method's own parameters by name, or None")
-        taken = [name for name in own if name in ("method", *SHARED)]
-        if taken:
-            raise InputError(f"params holds {taken[0]!r}, which is a parameter of SimilarityCompleter; set it there")
+        for name in own:
+            if name in ("method", *SHARED):
+                raise InputError(f"params holds {name!r}, which is a parameter of SimilarityCompleter; set it there")
+            if name in VIEWS:
+                raise InputError(f"params holds {name!r}; read the result that way with completion_.view({name}=True)")
         return self.method, dict(own)

@@ -16,9 +16,9 @@ from simcomplete.errors import InputError
 from simcomplete.estimators.callbacks import CallbackSupport, FitTask, with_callbacks
 from simcomplete.inputs import as_samples
 from simcomplete.memory import require
-from simcomplete.registry import find, methods
+from simcomplete.registry import find
 from simcomplete.similarity.measure import Measure
-from simcomplete.spectral.extend import Extension, extension
+from simcomplete.spectral.extend import PENALTIES, Extension, extension
 
 # Settings that every method takes; `complete` knows them by the same names.
 SHARED = ("rank", "penalty", "metric", "min_overlap", "epsilon", "positive", "random_state", "progress")
@@ -52,7 +52,7 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
         labels = as_samples(X).labels if hasattr(X, "columns") else None
         X = self._checked(X, reset=True)
         method, own = self._wiring()
-        task = FitTask(self, X, find(method), own)
+        task = FitTask(self, {"X": X, "y": y}, find(method), own)
         # In float64 whatever was given: only then do new rows agree with fitted ones to the last digits.
         done = self._complete(X.astype(np.float64, copy=False), None, task.watched(own))
         self.completion_: Completion = replace(done, labels=labels)
@@ -60,7 +60,7 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
         V = done.factor if done.matrix.psd_by_form else None
         self.factor_: NDArray[Any] | None = None if V is None else V.astype(X.dtype, copy=False)
         self.rank_ = done.rank
-        self.n_iter_ = max(task.count, 1)
+        self.n_iter_ = max(int(done.history[-1].get("iteration", 1)), 1) if done.history else 1
         self._n_features_out = 0 if self.factor_ is None else self.factor_.shape[1]
         self._fit_dtype = X.dtype
         self._extension = self._extended(X)
@@ -80,13 +80,13 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
         Returns
         -------
         factor : array of shape (n_samples, rank)
-            `factor_`; ``fit(X).transform(X)`` gives the same.
+            `factor_`; ``fit(X).transform(X)`` gives the same (after an iterative solver, as far as it converged).
         """
-        self.fit(X)
+        self.fit(X, y)
         if self.factor_ is None:
             raise InputError(
                 f"method {self.completion_.method!r} gives a matrix without a factor, so there are no rows to "
-                f"return; use fit(X).similarity(), or one of the methods {names('low_rank')}"
+                f"return; use fit(X).similarity(), or one of the methods {', '.join(PENALTIES)}"
             )
         return self.factor_
 
@@ -164,7 +164,7 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _extended(self, X: NDArray[Any]) -> Extension | None:
         done = self.completion_
-        if not find(done.method).out_of_sample:
+        if done.method not in PENALTIES:
             return None
         measure = Measure(self.metric, self.min_overlap, self.epsilon, self.positive)
         # A copy: new rows are compared with what was fitted, whatever becomes of X.
@@ -180,7 +180,7 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if self._extension is None:
             raise InputError(
                 f"method {self.completion_.method!r} has no out-of-sample form, so rows cannot be added to a fit; "
-                f"use complete(P, Q) with the new rows as Q, or one of the methods {names('out_of_sample')}"
+                f"use complete(P, Q) with the new rows as Q, or one of the methods {', '.join(PENALTIES)}"
             )
         return self._extension
 
@@ -196,8 +196,3 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def names(promise: str) -> str:
-    """Name the methods whose row in the registry keeps a promise."""
-    return ", ".join(method.name for method in methods() if getattr(method, promise))

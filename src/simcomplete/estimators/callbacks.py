@@ -40,47 +40,46 @@ class FitTask:
     ----------
     estimator : estimator
         What is being fitted.
-    X : array
-        What it is fitted to.
+    data : dict
+        What it is fitted to: `X` and `y`.
     method : Method
         What does the work.
     own : dict
         Its parameters, where they are not its defaults.
     """
 
-    def __init__(self, estimator: Any, X: Any, method: Method, own: dict[str, Any]) -> None:
+    def __init__(self, estimator: Any, data: dict[str, Any], method: Method, own: dict[str, Any]) -> None:
         self.estimator = estimator
-        self.X = X
+        self.data = data
         params = {**method.parameters, **own}
         self.iterates = "callback" in params and params.get("solver") != "exact"
+        most = params.get("max_iter")
         # How many subtasks there may still be: none for a direct solution, None when that is not known.
-        self.left: int | None = params.get("max_iter") if self.iterates else 0
-        self.count = 0
+        self.left: int | None = (most if isinstance(most, int) and most > 0 else None) if self.iterates else 0
         begin = getattr(estimator, "_init_callback_context", None)
         self.context = None if begin is None else begin(max_subtasks=self.left)
         self.iteration: Any = None
         if self.context is not None:
-            self.context.call_on_fit_task_begin(estimator=estimator, X=X)
+            self.context.call_on_fit_task_begin(estimator=estimator, **data)
             self._next()
 
     def watched(self, own: dict[str, Any]) -> dict[str, Any]:
         """The method's parameters, with a callback that reports every iteration here and to the user's own."""
-        if not self.iterates:
+        if not self.iterates or self.context is None:
             return own
         users = own.get("callback")
 
-        def callback(*state: Any, **more: Any) -> bool:
-            asked = bool(users(*state, **more)) if users is not None else False
+        def callback(iteration: int, facts: dict[str, float]) -> bool:
+            asked = users is not None and bool(users(iteration, facts))
             return self.step() or asked
 
         return {**own, "callback": callback}
 
     def step(self) -> bool:
         """End one iteration and begin the next; tell whether a callback asks to stop."""
-        self.count += 1
         if self.iteration is None:
             return False
-        stop = bool(self.iteration.call_on_fit_task_end(estimator=self.estimator, X=self.X))
+        stop = bool(self.iteration.call_on_fit_task_end(estimator=self.estimator, **self.data))
         self._next()
         return stop
 
@@ -90,7 +89,7 @@ class FitTask:
             self.iteration.call_on_fit_task_end(estimator=self.estimator)
         if self.context is not None:
             # The estimator is whole by now: a shallow copy of it is what callbacks may score.
-            self.context.call_on_fit_task_end(estimator=self.estimator, X=self.X, reconstruction_attributes={})
+            self.context.call_on_fit_task_end(estimator=self.estimator, **self.data, reconstruction_attributes={})
 
     def _next(self) -> None:
         self.iteration = None
@@ -98,4 +97,4 @@ class FitTask:
             return
         self.left = None if self.left is None else self.left - 1
         self.iteration = self.context.subcontext(task_name="iteration")
-        self.iteration.call_on_fit_task_begin(estimator=self.estimator, X=self.X)
+        self.iteration.call_on_fit_task_begin(estimator=self.estimator, **self.data)

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 from simcomplete.estimators.base import Completer
 from simcomplete.similarity.measure import Metric
 
-ITERATIVE = ("step", "max_iter", "tol", "scale", "time_limit")
+# The method's own parameters, by the same names.
+OWN = ("solver", "step", "max_iter", "tol", "scale", "time_limit")
 
 
 class _Paper(Completer):
@@ -23,10 +24,10 @@ class _Paper(Completer):
         epsilon: float = 0.0,
         positive: bool = False,
         solver: str = "exact",
-        step: float | str = "safe",
-        max_iter: int = 10_000,
-        tol: float = 1e-8,
-        scale: float | None = None,
+        step: float | str | None = None,
+        max_iter: int | None = None,
+        tol: float | None = None,
+        scale: float | str | None = None,
         time_limit: float | None = None,
         random_state: Any = 0,
         progress: bool | None = None,
@@ -47,8 +48,7 @@ class _Paper(Completer):
         self.progress = progress
 
     def _wiring(self) -> tuple[str, dict[str, Any]]:
-        iterative = {} if self.solver == "exact" else {name: getattr(self, name) for name in ITERATIVE}
-        return self._method, {"solver": self.solver, **iterative}
+        return self._method, {name: getattr(self, name) for name in OWN}
 
 
 class SMCNN(_Paper):
@@ -71,9 +71,11 @@ class SMCNN(_Paper):
         Smooth zero vectors; map scores to (0, 1]. See `simcomplete.overlap_similarity`.
     solver : {"exact", "descent", "lbfgs"}
         "exact" takes one eigendecomposition and gives the global optimum; "descent" is the paper's own algorithm.
-    step, max_iter, tol, scale, time_limit
-        Step, number of iterations, tolerance, size of the random start and seconds of the iterative solvers; the exact
-        one needs none of them.
+    step : float or {"safe", "backtracking", "paper"}, optional
+        Of "descent", gamma of the paper; None means "safe".
+    max_iter, tol, scale, time_limit : int, float, float or "auto", float, optional
+        Of "descent" and "lbfgs": most iterations (None means 10 000), the gradient to stop at (1e-7), the size of the
+        random start ("auto"), and seconds (no limit). The exact solver refuses them: it has no use for any.
     random_state : int, Generator or None
         Seed of the iterative solvers' start.
     progress : bool, optional
@@ -103,10 +105,12 @@ class SMCNN(_Paper):
     --------
     >>> import numpy as np
     >>> from simcomplete.estimators import SMCNN
-    >>> X = np.array([[3.0, 4.0, 1.0], [2.0, np.nan, 1.0], [np.nan, 1.0, 5.0]])
+    >>> X = np.array([[1.0, 0.0, np.nan], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]])
     >>> model = SMCNN(rank=2).fit(X)
-    >>> model.similarity([[3.0, np.nan, 1.1]]).round(1)
-    array([[1. , 1. , 0.8]])
+    >>> model.similarity([[2.0, 0.0, 0.0]]).round(2)  # a row as the first one
+    array([[1.  , 0.  , 0.71]])
+    >>> model.transform([[2.0, np.nan, 0.0]]).shape
+    (1, 2)
     """
 
     _method = "smcnn"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from simcomplete.metrics import recall_at
 from simcomplete.posterior.calibrate import Rehearsal, choose_delta, ratios
 from simcomplete.posterior.fills import Fills, Queries, Space, unit_rows
 from simcomplete.posterior.gaussian import Matrix
@@ -17,6 +18,9 @@ from simcomplete.posterior.local import smooth
 
 NEIGHBOURS = (5.0, 10.0, 20.0)
 STRENGTHS = (0.0, 0.5, 0.75, 1.0)
+TOP = 10  # neighbours that count for recall
+
+Objective = Literal["error", "recall"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,7 @@ class Choice:
     clip: bool
     lengths: Lengths
     error: float
+    recall: float
     quantiles: Matrix
 
     def vectors(self, spaces: dict[str, Space], unit: Matrix, queries: Queries) -> tuple[Matrix, Matrix]:
@@ -42,12 +47,13 @@ class Choice:
         return unit_rows(m), self.lengths.of(fills.features("k", W), np.sum(m * m, axis=1))
 
     def as_dict(self) -> dict[str, Any]:
-        """The settings and the expected squared error of one similarity."""
+        """The settings, and how well the simulated queries were found: squared error of one similarity, recall@10."""
         names = ("space", "delta", "k", "a", "clip")
-        return {**{name: getattr(self, name) for name in names}, "expected_squared_error": self.error}
+        told = {name: getattr(self, name) for name in names}
+        return {**told, "expected_squared_error": self.error, "expected_recall": self.recall}
 
 
-def choose(rehearsal: Rehearsal) -> Choice:
+def choose(rehearsal: Rehearsal, objective: Objective = "error") -> Choice:
     """Try the grid in every space: first delta on some rows, then neighbours, strength and clip on all."""
     grid = [(k, a, c) for k, a, c in product(NEIGHBOURS, STRENGTHS, (False, True)) if a or k == NEIGHBOURS[1]]
     tried = [
@@ -55,13 +61,18 @@ def choose(rehearsal: Rehearsal) -> Choice:
         for space in rehearsal.spaces.values()
         for choice in judge(rehearsal, space, choose_delta(rehearsal, space), grid)
     ]
-    return min(tried, key=lambda choice: choice.error)
+    return best(tried, objective)
 
 
-def choose_fast(rehearsal: Rehearsal) -> Choice:
+def choose_fast(rehearsal: Rehearsal, objective: Objective = "error") -> Choice:
     """Unit space, fixed settings; only lengths and clip are learnt."""
     grid = [(10.0, 1.0, False), (10.0, 1.0, True)]
-    return min(judge(rehearsal, rehearsal.spaces["unit"], 0.1, grid), key=lambda choice: choice.error)
+    return best(judge(rehearsal, rehearsal.spaces["unit"], 0.1, grid), objective)
+
+
+def best(tried: Sequence[Choice], objective: Objective) -> Choice:
+    """The smallest error, or the largest recall and of those the smallest error."""
+    return min(tried, key=lambda c: (c.error,) if objective == "error" else (-c.recall, c.error))
 
 
 def judge(rehearsal: Rehearsal, space: Space, delta: float, grid: Iterable[tuple[float, float, bool]]) -> list[Choice]:
@@ -78,7 +89,8 @@ def judge(rehearsal: Rehearsal, space: Space, delta: float, grid: Iterable[tuple
         lengths, error = learn(features[k], size, S, rehearsal.truth)
         length = lengths.of(features[k], size)
         quantiles = ratios(rehearsal.truth, length[:, None] * S, length)
-        found.append(Choice(space.name, delta, k, a, clip, lengths, error, quantiles))
+        recall = float(recall_at(S, rehearsal.truth, k=TOP))
+        found.append(Choice(space.name, delta, k, a, clip, lengths, error, recall, quantiles))
     return found
 
 
@@ -86,4 +98,4 @@ def untrained(n: int) -> Choice:
     """Settings for too few candidates to learn from: the neighbours' own variance says how much is unknown."""
     none = np.zeros(4)
     lengths = Lengths(float(np.log(0.35)), np.array([1.0, 0, 0, 0]), none, none + 1, -np.inf, np.inf)
-    return Choice("raw", 0.3, min(10.0, n / 2), 1.0, False, lengths, float("nan"), np.full(1001, np.nan))
+    return Choice("raw", 0.3, min(10.0, n / 2), 1.0, False, lengths, np.nan, np.nan, np.full(1001, np.nan))

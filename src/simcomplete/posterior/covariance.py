@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Solve = Callable[[Matrix], Matrix]
+REMEMBERED = 32  # masks whose factorisation is kept between calls
 
 
 class Covariance(Protocol):
@@ -41,17 +43,27 @@ class Dense:
     """A covariance matrix."""
 
     C: Matrix
+    _known: dict[bytes, Solve] = field(default_factory=dict, repr=False, compare=False)
+    _shrunk: dict[float, Dense] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def variances(self) -> Matrix:
         """Its diagonal."""
         return np.diag(self.C)
 
+    @cached_property
+    def precision(self) -> Matrix:
+        """Its inverse."""
+        return cholesky(self.C)(np.eye(len(self.C)))
+
     def shrunk(self, delta: float) -> Dense:
-        """Shrink towards the diagonal target."""
-        S = (1 - delta) * self.C
-        S[np.diag_indices(len(S))] += delta * target(self.variances)
-        return Dense(S)
+        """Shrink towards the diagonal target; the last one asked for is remembered."""
+        if delta not in self._shrunk:
+            S = (1 - delta) * self.C
+            S[np.diag_indices(len(S))] += delta * target(self.variances)
+            self._shrunk.clear()
+            self._shrunk[delta] = Dense(S)
+        return self._shrunk[delta]
 
     def times(self, A: Matrix) -> Matrix:
         """Return A C."""
@@ -59,14 +71,19 @@ class Dense:
 
     def solvers(self, observed: Mask) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Solve]]:
         """By Cholesky of C_oo, or of the precision's missing part when more is observed than missing."""
-        precision: Matrix | None = None
         for mask, rows in groups(observed):
-            o, u = np.flatnonzero(mask), np.flatnonzero(~mask)
-            if len(o) <= len(self.C) // 2:
-                yield rows, o, cholesky(self.C[np.ix_(o, o)])
-            else:
-                precision = cholesky(self.C)(np.eye(len(self.C))) if precision is None else precision
-                yield rows, o, _by_precision(precision, o, u)
+            key = np.packbits(mask).tobytes()
+            if key not in self._known:
+                self._known[key] = self._solver(mask)
+                if len(self._known) > REMEMBERED:  # the oldest goes, so that memory stays bounded
+                    del self._known[next(iter(self._known))]
+            yield rows, np.flatnonzero(mask), self._known[key]
+
+    def _solver(self, mask: Mask) -> Solve:
+        o, u = np.flatnonzero(mask), np.flatnonzero(~mask)
+        if len(o) <= len(self.C) // 2:
+            return cholesky(self.C[np.ix_(o, o)])
+        return _by_precision(self.precision, o, u)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse
@@ -31,6 +32,11 @@ class Space:
     highest: Matrix
     typical: float  # median length of a raw row
 
+    @cached_property
+    def squares(self) -> Matrix:
+        """Squared rows, for the neighbours' variance."""
+        return self.rows * self.rows
+
     @classmethod
     def of(cls, name: str, P: Matrix) -> Space:
         """Take candidates raw or unit."""
@@ -38,12 +44,29 @@ class Space:
         typical = float(np.median(np.sqrt(np.sum(P * P, axis=1))))
         return cls(name, X, statistics(X), X.min(axis=0), X.max(axis=0), typical)
 
-    def without(self, rest: NDArray[np.int64], gone: NDArray[np.int64]) -> Space:
-        """The same space with rows held out: statistics are downdated, no second pass over the others."""
+    def without(self, rest: NDArray[np.int64], gone: NDArray[np.int64], *, bounds: bool = False) -> Space:
+        """The same space with rows taken out: statistics are downdated, no second pass over the others.
+
+        With `bounds` the range of features is that of the rest, too.
+        """
         rows = self.rows[rest]
         known = self.statistics
         left = known.without(self.rows[gone]) if isinstance(known, Statistics) else WideStatistics(rows)
-        return replace(self, rows=rows, statistics=left)
+        space = replace(self, rows=rows, statistics=left)
+        return replace(space, lowest=rows.min(axis=0), highest=rows.max(axis=0)) if bounds else space
+
+    def with_rows(self, P: Matrix) -> Space:
+        """The same space with more candidates, given raw."""
+        X = P if self.name == "raw" else unit_rows(P)
+        rows = np.concatenate([self.rows, X])
+        known = self.statistics
+        return replace(
+            self,
+            rows=rows,
+            statistics=known.with_rows(X) if isinstance(known, Statistics) else WideStatistics(rows),
+            lowest=np.minimum(self.lowest, X.min(axis=0)),
+            highest=np.maximum(self.highest, X.max(axis=0)),
+        )
 
 
 @dataclass(frozen=True)
@@ -122,7 +145,7 @@ class Fills:
             self.values,
             self.observed,
             self.means[name],
-            W @ (self.space.rows * self.space.rows),
+            W @ self.space.squares,
             np.sum(gap * (self._alpha - self._alphas[name]), axis=1),
             self.space.statistics.covariance,
         )

@@ -27,7 +27,7 @@ def run(task: Task, params: dict[str, Any]) -> Completion:
     table = task.table / scale
     P, Q = table[: task.n_candidates], table[task.n_candidates :]
     model = Posterior.fit(P, params["effort"])
-    model = model.calibrate(~np.isnan(Q), rng=task.rng, effort=params["effort"])
+    model = model.calibrate(~np.isnan(Q), rng=task.rng, effort=params["effort"], objective=params["objective"])
     found = model.vectors(Q)
     factor = np.concatenate([model.unit, found.u])
     own = np.sum(factor * factor, axis=1)
@@ -66,7 +66,7 @@ METHODS = (
         random=True,
         out_of_sample=True,
         reference="this project: local-prior Gaussian with learnt lengths",
-        parameters={"effort": "full"},
+        parameters={"effort": "full", "objective": "error"},
         run=run,
     ),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from simcomplete.errors import InputError
 from simcomplete.posterior.calibrate import rehearse
-from simcomplete.posterior.choice import Choice, choose, choose_fast, untrained
+from simcomplete.posterior.choice import Choice, Objective, choose, choose_fast, untrained
 from simcomplete.posterior.fills import Queries, Space, unit_rows
 from simcomplete.posterior.gaussian import Matrix
 from simcomplete.posterior.local import RIDGE_MOST
@@ -26,7 +27,11 @@ Effort = Literal["full", "fast", "best"]
 FEW = 40  # below this many candidates there is nothing to calibrate on
 SIMULATED = {"full": 200, "fast": 100, "best": 200}
 BATCH = 256  # queries at a time, so that memory does not grow with them
-LEARN: dict[str, Callable[[Any], Choice | Stack]] = {"full": choose, "fast": choose_fast, "best": learn_stack}
+LEARN: dict[str, Callable[[Any, Objective], Choice | Stack]] = {
+    "full": choose,
+    "fast": choose_fast,
+    "best": learn_stack,
+}
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,11 @@ class Posterior:
     choice: Choice | Stack | None = None
     most: int = MOST
 
+    @cached_property
+    def squares(self) -> Matrix:
+        """Squared unit rows, for overlap cosines."""
+        return self.spaces["unit"].squares if "unit" in self.spaces else self.unit * self.unit
+
     @classmethod
     def fit(cls, P: Matrix, effort: Effort = "full") -> Posterior:
         """Take complete candidates: one pass for each space."""
@@ -66,13 +76,34 @@ class Posterior:
         most = RIDGE_MOST if effort == "best" else MOST
         return cls(P, unit_rows(P), {name: Space.of(name, P) for name in names}, most=most)
 
-    def calibrate(self, masks: NDArray[np.bool_], *, rng: np.random.Generator, effort: Effort = "full") -> Posterior:
+    def calibrate(
+        self,
+        masks: NDArray[np.bool_],
+        *,
+        rng: np.random.Generator,
+        effort: Effort = "full",
+        objective: Objective = "error",
+    ) -> Posterior:
         """Choose settings and learn lengths on candidates that lose what `masks` (True = observed) lack."""
+        if objective not in ("error", "recall"):
+            raise InputError(f"objective={objective!r} is unknown; use 'error' or 'recall'")
         if len(self.P) < FEW:
             return replace(self, choice=untrained(len(self.P)))
         count = min(SIMULATED[effort], len(self.P) // 4)
         rehearsal = rehearse(self.P, self.spaces, masks, count, rng, self.most)
-        return replace(self, choice=LEARN[effort](rehearsal))
+        return replace(self, choice=LEARN[effort](rehearsal, objective))
+
+    def with_rows(self, X: Matrix) -> Posterior:
+        """The model with more candidates, by exact updates; what was chosen stays."""
+        P = np.concatenate([self.P, X])
+        spaces = {name: space.with_rows(X) for name, space in self.spaces.items()}
+        return replace(self, P=P, unit=np.concatenate([self.unit, unit_rows(X)]), spaces=spaces)
+
+    def without(self, gone: NDArray[np.int64]) -> Posterior:
+        """The model with some candidates removed, by exact downdates; what was chosen stays."""
+        rest = np.setdiff1d(np.arange(len(self.P)), gone)
+        spaces = {name: space.without(rest, gone, bounds=True) for name, space in self.spaces.items()}
+        return replace(self, P=self.P[rest], unit=self.unit[rest], spaces=spaces)
 
     def vectors(self, Q: Matrix) -> Vectors:
         """Turn rows with NaN into vectors whose products with unit candidates are expected similarities."""
@@ -83,7 +114,7 @@ class Posterior:
         assert self.choice is not None  # calibrate came first
         observed = ~np.isnan(Q)
         values = np.where(observed, Q, 0.0)
-        near = nearest(self.unit, values, observed.astype(float), self.most)
+        near = nearest(self.unit, values, observed.astype(float), self.most, self.squares)
         u, length = self.choice.vectors(self.spaces, self.unit, Queries(values, observed, near))
         whole = observed.all(axis=1)
         u[whole] = unit_rows(values[whole])

@@ -29,7 +29,9 @@ class Nearest(NamedTuple):
     energies: Matrix
 
 
-def nearest(unit: Matrix, queries: Matrix, observed: Matrix, most: int = MOST) -> Nearest:
+def nearest(
+    unit: Matrix, queries: Matrix, observed: Matrix, most: int = MOST, squares: Matrix | None = None
+) -> Nearest:
     """Find the candidates with the largest overlap cosine, two matrix products for all rows.
 
     Parameters
@@ -40,8 +42,10 @@ def nearest(unit: Matrix, queries: Matrix, observed: Matrix, most: int = MOST) -
         Rows with 0 where missing, and 1.0 where observed.
     most : int
         How many to keep; at most the candidates there are, less one.
+    squares : array of shape (n, d), optional
+        Squares of `unit`, where they are at hand.
     """
-    energy = (unit * unit) @ observed.T
+    energy = (unit * unit if squares is None else squares) @ observed.T
     norm = np.sqrt(np.maximum(energy, 0.0)) * np.sqrt(np.sum(queries * queries, axis=1))
     cosine = np.divide(unit @ queries.T, norm, out=np.zeros_like(energy), where=norm > 0).T
     ids, best = top_k(cosine, max(1, min(most, len(unit) - 1)))

@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from simcomplete.metrics import recall_at
 from simcomplete.posterior.calibrate import Rehearsal, choose_delta, ratios
+from simcomplete.posterior.choice import TOP, Objective
 from simcomplete.posterior.fills import Fills, Queries, Space, unit_rows
 from simcomplete.posterior.gaussian import Matrix
 from simcomplete.posterior.lengths import Lengths, learn
@@ -40,6 +42,7 @@ class Stack:
     coefficients: Matrix
     strength: float
     error: float
+    recall: float
     quantiles: Matrix
 
     def vectors(self, spaces: dict[str, Space], unit: Matrix, queries: Queries) -> tuple[Matrix, Matrix]:
@@ -53,8 +56,9 @@ class Stack:
 
     def as_dict(self) -> dict[str, Any]:
         """The settings and the expected squared error of one similarity."""
-        told = {f"delta_{name}": delta for name, delta in self.deltas.items()}
-        return {"stack": len(self.coefficients), **told, "ridge": self.strength, "expected_squared_error": self.error}
+        told: dict[str, Any] = {f"delta_{name}": delta for name, delta in self.deltas.items()}
+        told |= {"expected_squared_error": self.error, "expected_recall": self.recall}
+        return {"stack": len(self.coefficients), "ridge": self.strength, **told}
 
 
 @dataclass(frozen=True)
@@ -118,8 +122,11 @@ def directions(
     )
 
 
-def learn_stack(rehearsal: Rehearsal) -> Stack:
-    """Learn lengths, the soft average and the stack on simulated queries."""
+def learn_stack(rehearsal: Rehearsal, objective: Objective = "error") -> Stack:
+    """Learn lengths, the soft average and the stack on simulated queries.
+
+    With objective "recall" one direction alone takes the place of the stack where it finds more of the nearest.
+    """
     spaces, T = rehearsal.spaces, rehearsal.truth
     deltas = {name: choose_delta(rehearsal, space) for name, space in spaces.items()}
     parts = complete(spaces, rehearsal.unit, rehearsal.queries, deltas)
@@ -140,10 +147,16 @@ def learn_stack(rehearsal: Rehearsal) -> Stack:
     calibrated = {key: parts.calibrated(key, lengths[key]) for key in {*average, *singles}}
     B = directions(parts, calibrated, average, singles, spaces)
     coefficients, strength, outside = combine(B @ rehearsal.others.T, T)
+    recall = float(recall_at(outside, T, k=TOP))
+    if objective == "recall":
+        alone = [float(recall_at(S, T, k=TOP)) for S in B @ rehearsal.others.T]
+        if max(alone) > recall:
+            recall, first = max(alone), int(np.argmax(alone))
+            coefficients, outside = np.eye(len(B))[first], B[first] @ rehearsal.others.T
     u = np.tensordot(coefficients, B, axes=1)
     length = np.minimum(np.sqrt(np.sum(u * u, axis=1)), 1.0)
     error = float(np.mean((T - outside) ** 2))
-    return Stack(deltas, lengths, average, singles, coefficients, strength, error, ratios(T, outside, length))
+    return Stack(deltas, lengths, average, singles, coefficients, strength, error, recall, ratios(T, outside, length))
 
 
 def soft(errors: dict[Key, float]) -> dict[Key, float]:

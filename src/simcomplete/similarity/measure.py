@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+import numpy as np
+
 from simcomplete.arrays import Array, namespace
 from simcomplete.errors import InputError
 from simcomplete.inputs import check_number
@@ -28,7 +30,7 @@ class Measure:
         """Return self, or say which setting cannot be used with `d` features."""
         if self.metric not in ("cosine", "pearson"):
             raise InputError(f"metric={self.metric!r} is unknown; use 'cosine' or 'pearson'")
-        whole = isinstance(self.min_overlap, int) and not isinstance(self.min_overlap, bool)
+        whole = isinstance(self.min_overlap, (int, np.integer)) and not isinstance(self.min_overlap, bool)
         if not whole or not 1 <= self.min_overlap <= d:
             raise InputError(
                 f"min_overlap={self.min_overlap!r} must be a whole number from 1 to the {d} features given"

@@ -39,7 +39,7 @@ class Settings:
         Stop where |gradient|_F <= tol * (1 + |S0|_F); 0 makes all T iterations, as the paper does.
     scale : "auto" or float
         The start is scale * standard normal numbers; see `auto_scale`.
-    start : array of shape (n, rank), optional
+    start : NumPy array of shape (n, rank), optional
         A start of one's own, instead.
     seed : int
         Of the random start.
@@ -83,7 +83,7 @@ def solve(problem: Problem, settings: Settings, step: str | float = "safe") -> t
     (array([[1.25, 1.25],
            [1.25, 1.25]]), 'converged')
     """
-    start = evaluate(problem, first_factor(problem, settings))
+    start = first_point(problem, settings)
     low, high = spectrum_ends(problem.operator, settings.seed)
     rule = _rule(step, problem, start, max(-low, high))
     huge = EXPLODED * max(problem.scale, start.objective) if isinstance(rule, Fixed) else math.inf
@@ -97,15 +97,17 @@ def solve(problem: Problem, settings: Settings, step: str | float = "safe") -> t
     return (run.state if ended else run.best).V, run
 
 
-def first_factor(problem: Problem, settings: Settings) -> Array:
+def first_point(problem: Problem, settings: Settings) -> Point:
     """The given start, or scale * standard normal numbers, in float64 and the library of S0."""
-    shape = (problem.operator.n, problem.rank)
     model = problem.operator.array
-    double = namespace(model).float64
-    if settings.start is not None:
-        return like(settings.start, model, dtype=double)
-    scale = auto_scale(problem) if settings.scale == "auto" else float(settings.scale)
-    return like(scale * np.random.default_rng(settings.seed).standard_normal(shape), model, dtype=double)
+    V = settings.start
+    if V is None:
+        scale = auto_scale(problem) if settings.scale == "auto" else float(settings.scale)
+        V = scale * np.random.default_rng(settings.seed).standard_normal((problem.operator.n, problem.rank))
+    point = evaluate(problem, like(V, model, dtype=namespace(model).float64))
+    if not (math.isfinite(point.objective) and math.isfinite(point.slope)):
+        raise InputError("the start is so large that its objective overflows; give a smaller scale or start")
+    return point
 
 
 def auto_scale(problem: Problem) -> float:
@@ -125,7 +127,7 @@ def auto_scale(problem: Problem) -> float:
 
 def measure(point: Point) -> Facts:
     """What the history records of a point."""
-    facts = {"objective": point.objective, "gradient": point.slope}
+    facts = {"objective": point.objective, "gradient_norm": point.slope}
     return facts if point.step is None else {**facts, "step": point.step}
 
 
@@ -135,14 +137,13 @@ def stop_test(problem: Problem, settings: Settings, huge: float = math.inf) -> S
     flat = FLAT * problem.scale
 
     def stop(facts: Facts, recent: Sequence[float]) -> Status | None:
-        slope = facts["gradient"]
+        slope = facts["gradient_norm"]
         if slope <= small:
             return Status("converged", f"the gradient is {slope:.1e}, not above tol * (1 + |S0|) = {small:.1e}")
         if facts["objective"] > huge:
             return Status("diverged", f"the objective exploded to {facts['objective']:.1e}", ok=False)
-        # tol=0 asks for all iterations, but a line search that finds no step cannot make them.
-        still = settings.tol > 0 and len(recent) == RECENT and max(recent) - min(recent) <= flat
-        if still or facts.get("step") == 0:
+        # tol=0 asks for all iterations, whatever comes of them.
+        if settings.tol > 0 and len(recent) == RECENT and max(recent) - min(recent) <= flat:
             told = f"the objective stands still within rounding at a gradient of {slope:.1e}, above {small:.1e}"
             return Status("stalled", told, ok=False)
         return None
@@ -167,27 +168,24 @@ def _rule(step: str | float, problem: Problem, start: Point, size: float) -> Rul
 def _named(run: Run[Point], problem: Problem, gamma: float, high: float) -> Status:
     """Say of a fixed step that did not converge whether it ever could, and what it did instead."""
     status, recent = run.status, run.recent
-    if status.code in ("converged", "stalled") or not math.isfinite(run.facts["objective"]):
+    if status.code in ("converged", "stalled"):
         return status
     code, what = status.code, status.message
-    rises = sum(b > a + FLAT * problem.scale for a, b in pairwise(recent))
+    rises = sum(after > before + FLAT * problem.scale for before, after in pairwise(recent))
     if code in ("diverged", "non_finite"):
-        code = "diverged"
-        what = f"it diverged: the objective exploded after {run.n_iter} iterations"
+        code, what = "diverged", f"it diverged: the objective exploded after {run.n_iter} iterations"
     elif code in ("max_iter", "time_limit") and rises >= max(2, len(recent) // 10):
-        code = "oscillating"
-        what = f"it oscillated: after {run.n_iter} iterations the objective still goes up and down"
-        what += f", between {min(recent):.4g} and {max(recent):.4g}"
-    best = f"the best objective was {run.best_facts['objective']:.6g} at iteration {run.best_facts['iteration']}"
+        code, what = "oscillating", f"it oscillated: after {run.n_iter} iterations the objective still goes up and down"
+    what += f" (best {run.best_facts['objective']:.6g} at iteration {run.best_facts['iteration']})"
     product = f"gamma * lambda_max = {gamma * high:.3g}"
-    # The curvature at the optimum is at least 8 lambda_max - 4 weight for every penalty here, and `high` is not
-    # above lambda_max: beyond this, it is certain.
+    # The curvature at the optimum is at least 8 lambda_max - 4 weight with every penalty here, and `high` does not
+    # exceed lambda_max: what this says is certain.
     if 4 * gamma * (high - problem.weight / 2) >= 1:
-        told = f"this step cannot settle: {product}, must be below 1/4; use step='safe'. {what}; {best}"
+        told = f"this step cannot settle: {product}, must be below 1/4; {what}; use step='safe'"
     elif code == "diverged":
-        told = (
-            f"{what}; {best}. {product} is below 1/4, so the start was too large: use a smaller scale, or step='safe'"
-        )
+        told = f"{what}; {product} is below 1/4, so the start is too large for it: lower scale, or use step='safe'"
+    elif code == "oscillating":
+        told = f"{what}; {product}, must be below 1/4 by some way; use step='safe'"
     else:
-        told = f"{what}; {best}. {product}, must be below 1/4; step='backtracking' is quicker"
+        told = f"{what}; {product}, a step settles below 1/4"
     return Status(code, told, ok=False)

@@ -32,7 +32,7 @@ from simcomplete.spectral.penalties import (
     Vector,
 )
 
-# The penalty that a completion was made with, by method and from its parameters.
+# The penalty that a completion was made with, by method and from its parameters: the methods rows can be added to.
 PENALTIES: Mapping[str, Callable[[dict[str, Any]], Penalty]] = {
     "smcnn": lambda params: Nuclear(),
     "smcnmf": lambda params: NuclearMinusFrobenius(),

@@ -12,7 +12,7 @@ from scipy.optimize import OptimizeResult, minimize
 from simcomplete.arrays import Array, is_numpy, namespace
 from simcomplete.errors import InputError
 from simcomplete.iterate import Run, Watch
-from simcomplete.spectral.descent import Settings, first_factor, measure, stop_test
+from simcomplete.spectral.descent import Settings, first_point, measure, stop_test
 from simcomplete.spectral.penalties import Vector
 from simcomplete.spectral.problem import Problem
 from simcomplete.spectral.steps import Point, evaluate
@@ -55,7 +55,7 @@ def solve(problem: Problem, settings: Settings) -> tuple[Array, Run[Point]]:
             "use solver='descent' with step='backtracking', or give NumPy arrays"
         )
     shape = (problem.operator.n, problem.rank)
-    latest = start = evaluate(problem, first_factor(problem, settings))
+    latest = start = first_point(problem, settings)
 
     def at(x: Vector) -> Point:
         # SciPy asks for a point before it reports it; the same one is not computed twice.
@@ -84,7 +84,7 @@ def solve(problem: Problem, settings: Settings) -> tuple[Array, Run[Point]]:
                 callback=report,
                 options=options,
             )
-            told = f"L-BFGS finds no lower objective within rounding ({str(found.message).lower()})"
+            told = f"L-BFGS finds nothing lower (SciPy: {str(found.message).strip(': ').lower()})"
             watch.status = watch.status or Status("stalled", told, ok=False)
     run = watch.run()
     ended = run.status.code in ("converged", "stalled")

@@ -1,16 +1,39 @@
-"""The paper's methods with an exact solution, each a penalty wired to a solver."""
+"""The paper's methods, each a penalty wired to a solver.
+
+Parameters that every method here takes:
+
+========== ==================================================================================================
+solver     "exact" (one eigendecomposition), "descent" (the paper's algorithm) or "lbfgs"
+route      how the eigenvalues are found, for the exact answer and for every certificate; "auto" chooses
+verify     False leaves the certificate's products with S0 out; the exact solver only
+step       descent: a number, "safe", "backtracking" or "paper"; see `simcomplete.spectral.descent.solve`
+max_iter   descent and lbfgs: most iterations, 10 000 as in the paper
+tol        descent and lbfgs: stop where |gradient|_F <= tol * (1 + |S0|_F), 1e-7; 0 makes all iterations
+scale      descent and lbfgs: the start is scale times standard normal numbers; "auto" gives it the trace of S0
+start      descent and lbfgs: an (n, rank) array to start from, instead
+time_limit descent and lbfgs: seconds for the iterations
+callback   descent and lbfgs: ``callback(iteration, facts)`` after every one; something true ends the run
+========== ==================================================================================================
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
+from simcomplete.arrays import is_array, to_numpy
+from simcomplete.certificate import Certificate
 from simcomplete.completion import Completion
 from simcomplete.errors import InputError
+from simcomplete.inputs import check_number
+from simcomplete.iterate import Limits, Run
 from simcomplete.matrix import SymmetricMatrix
 from simcomplete.method import Method
+from simcomplete.spectral import descent, exact, lbfgs
 from simcomplete.spectral.certify import certify
-from simcomplete.spectral.exact import solve
+from simcomplete.spectral.eigen import largest
 from simcomplete.spectral.penalties import (
     NoPenalty,
     Nuclear,
@@ -24,26 +47,130 @@ from simcomplete.task import Task
 
 # Beyond this many rows the certificate's products with S0 (two more passes) are made only when asked for.
 VERIFY_LIMIT = 20_000
+# A gap below this share of |S0|_F^2 is the optimum, whatever ended the run.
+GAP = 1e-8
 
-SOLVER = {"solver": "exact", "route": "auto", "verify": None}
+# None stands for "not given": what the exact solver has no use for is refused, never ignored.
+ITERATIVE = {"max_iter": 10_000, "tol": 1e-7, "scale": "auto", "start": None, "time_limit": None, "callback": None}
+SOLVER = {"solver": "exact", "route": "auto", "verify": None, "step": None, **dict.fromkeys(ITERATIVE)}
 
 
 def complete(task: Task, name: str, penalty: Penalty, params: dict[str, Any]) -> Completion:
-    """Solve the paper's problem with one penalty, and certify the answer."""
-    if params["solver"] != "exact":
-        raise InputError(f"solver={params['solver']!r} is unknown; use 'exact'")
+    """Solve the paper's problem with one penalty, and certify the answer; `Task.finish` warns of one that is not ok."""
+    _refuse_strangers(params)
     seed = task.seed()
     problem = Problem(task.operator, penalty, task.penalty, task.rank)
-    V, spectrum = solve(problem, params["route"], seed)
-    verify = task.n <= VERIFY_LIMIT if params["verify"] is None else bool(params["verify"])
-    certificate = certify(problem, V, spectrum.w, verify=verify, seed=seed)
-    used = {"rank": task.rank, "penalty": task.penalty, **params, "route": spectrum.route, "verify": verify}
+    own = {key: value for key, value in params.items() if key not in ITERATIVE and key != "step"}
+    used = {"rank": task.rank, "penalty": task.penalty, **own}
+    history: list[dict[str, float]] = []
+    if params["solver"] == "exact":
+        V, spectrum = exact.solve(problem, params["route"], seed)
+        verify = task.n <= VERIFY_LIMIT if params["verify"] is None else bool(params["verify"])
+        certificate = certify(problem, V, spectrum.w, verify=verify, seed=seed)
+        status = verdict(certificate.optimal, spectrum.route)
+    else:
+        settings = _settings(task, params, seed)
+        if params["solver"] == "descent":
+            step = _step("safe" if params["step"] is None else params["step"])
+            V, run = descent.solve(problem, settings, step)
+            used["step"] = step
+        else:
+            V, run = lbfgs.solve(problem, settings)
+        spectrum = largest(problem.operator, problem.rank, params["route"], seed)
+        verify, history = True, run.history
+        certificate = certify(problem, V, spectrum.w, seed=seed)
+        status = judged(run, certificate, settings.tol)
+        used |= _record(problem, settings)
     return task.finish(
         name,
-        used,
+        {**used, "route": spectrum.route, "verify": verify},
         SymmetricMatrix(factor=V, diagonal=task.missing_diagonal()),
         certificate=certificate,
-        status=verdict(certificate.optimal, spectrum.route),
+        status=status,
+        history=history,
+    )
+
+
+def _refuse_strangers(params: dict[str, Any]) -> None:
+    """Refuse an unknown solver, and parameters that the chosen one has no use for."""
+    solver = params["solver"]
+    strangers = {"exact": ("step", *ITERATIVE), "descent": (), "lbfgs": ("step",)}
+    if not isinstance(solver, str) or solver not in strangers:
+        raise InputError(f"solver={solver!r} is unknown; use 'exact', 'descent' or 'lbfgs'")
+    given = [name for name in strangers[solver] if params[name] is not None]
+    if given:
+        owner = "solver='descent'" if given == ["step"] else "solver='descent' or 'lbfgs'"
+        raise InputError(f"solver={solver!r} has no use for {', '.join(given)}; leave out, or choose {owner}")
+    if solver != "exact" and params["verify"] is not None and not params["verify"]:
+        raise InputError(f"verify=False is for solver='exact'; what {solver!r} found has to be verified: leave it out")
+
+
+def _settings(task: Task, params: dict[str, Any], seed: int) -> descent.Settings:
+    """Check what an iterative solver was given, and fill in what it was not."""
+    p = {name: default if params[name] is None else params[name] for name, default in ITERATIVE.items()}
+    max_iter, scale, start = p["max_iter"], p["scale"], p["start"]
+    if isinstance(max_iter, bool) or not isinstance(max_iter, (int, np.integer)) or max_iter < 1:
+        raise InputError(f"max_iter={max_iter!r} must be a whole number of at least 1")
+    if p["callback"] is not None and not callable(p["callback"]):
+        raise InputError(f"callback={p['callback']!r} cannot be called; give a function of iteration and facts")
+    if start is not None:
+        if params["scale"] is not None:
+            raise InputError("scale is for a random start; leave out scale or start")
+        try:
+            start = np.asarray(to_numpy(start) if is_array(start) else start, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"start cannot be read as numbers: {error}; give an array") from error
+        if start.shape != (task.n, task.rank) or not np.isfinite(start).all():
+            need = f"finite numbers of shape {(task.n, task.rank)}"
+            raise InputError(f"start has shape {start.shape}; it must be {need}, rows times rank")
+    if not isinstance(scale, str) or scale != "auto":
+        scale = check_number(scale, "scale")
+        if scale == 0:
+            raise InputError("scale=0 starts at V = 0, which descent never leaves; use 'auto' or a number above 0")
+    limits = Limits(
+        max_iter=int(max_iter),
+        time_limit=None if p["time_limit"] is None else check_number(p["time_limit"], "time_limit"),
+        callback=p["callback"],
+        label=params["solver"],
+        progress=task.progress,
+    )
+    return descent.Settings(limits, check_number(p["tol"], "tol"), scale, start, seed)
+
+
+def _step(step: Any) -> str | float:
+    if isinstance(step, str):
+        return step
+    gamma = check_number(step, "step")
+    if gamma == 0:
+        raise InputError("step=0 goes nowhere; use a number above 0, or 'safe'")
+    return gamma
+
+
+def _record(problem: Problem, settings: descent.Settings) -> dict[str, Any]:
+    """The settings as used, in plain values."""
+    scale = descent.auto_scale(problem) if settings.scale == "auto" else settings.scale
+    return {
+        "max_iter": settings.limits.max_iter,
+        "tol": settings.tol,
+        "start": "random" if settings.start is None else "given",
+        "scale": scale if settings.start is None else None,
+        "time_limit": settings.limits.time_limit,
+        "callback": None if settings.limits.callback is None else "given",
+    }
+
+
+def judged(run: Run[Any], certificate: Certificate, tol: float) -> Status:
+    """Say how an iterative solver ended, by how far the certificate finds it from the global optimum."""
+    status, gap = run.status, certificate.relative_gap
+    settled = status.code in ("converged", "stalled")
+    far = f"{gap:.1e} of |S0|^2 above the global optimum"
+    if settled and gap <= max(GAP, tol):
+        return Status("converged", f"{status.message}, after {run.n_iter} iterations; {far}")
+    if settled:
+        advice = "a saddle or a flat valley: another random_state or start, a smaller tol, or solver='exact'"
+        return Status("stationary", f"{status.message}, yet {far}; {advice}", ok=False)
+    return Status(
+        status.code, f"{status.message}; {far}", ok=gap <= GAP and status.code not in ("diverged", "oscillating")
     )
 
 
@@ -84,7 +211,7 @@ def row(
         family="spectral",
         acts_on="similarities",
         regularizer=regularizer,
-        solver="exact eigenvalue shrinkage",
+        solver="exact (descent, lbfgs)",
         psd=True,
         low_rank=True,
         keeps_candidates=False,

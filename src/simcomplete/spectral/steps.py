@@ -19,8 +19,8 @@ from simcomplete.spectral.problem import Problem
 
 # The Krylov space the ends of the spectrum are found in: a block of vectors, and products with it.
 BLOCK, PRODUCTS = 8, 6
+LONGEST = 1e6  # longest step to try, over 1/(|S0|_2 + weight)
 SUFFICIENT = 1e-4  # share of the decrease a straight slope promises that a step must keep (Armijo)
-HALVINGS = 60
 
 
 @dataclass(frozen=True)
@@ -138,16 +138,17 @@ class Backtracking:
     first: Safe
 
     def __call__(self, point: Point) -> Point:
-        """V - gamma * gradient, for the first gamma that lowers the objective enough; gamma 0 when none does."""
-        gamma = point.trial or self.first.gamma(point.V)
-        # Without this, rounding of the objective near the optimum would refuse every step.
+        """V - gamma * gradient, for the first gamma tried that lowers the objective enough."""
+        longest = LONGEST / max(self.first.size + self.problem.weight, 1e-12)  # finite, so that halving ends
+        gamma = min(point.trial or self.first.gamma(point.V), longest)
+        # Without this, rounding of the objective near the optimum would refuse every step; with it, none is refused
+        # for ever.
         noise = 8 * np.finfo(np.float64).eps * max(self.problem.scale, abs(point.objective))
-        for _ in range(HALVINGS):
+        while True:
             found = evaluate(self.problem, point.V - gamma * point.gradient, gamma)
             if found.objective <= point.objective - SUFFICIENT * gamma * point.slope**2 + noise:
                 return replace(found, trial=_secant(point, found, gamma))
             gamma /= 2
-        return replace(point, step=0.0)
 
 
 def _secant(before: Point, now: Point, gamma: float) -> float:
