@@ -2,13 +2,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check format clean
+.PHONY: demo test check bench format clean
 
 demo: .venv/.demo  ## complete the similarities of bundled digits and write a page about it
 	$(BIN)/simcomplete demo
 
 test: .venv/.test  ## run the tests
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+bench: .venv/.test  ## ratios of speed, measured side by side; takes a while
+	$(BIN)/python -m benchmarks
 
 check: .venv/.check  ## lint, format and types
 	$(BIN)/ruff check .

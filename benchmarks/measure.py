@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -54,17 +54,30 @@ def facts(settings: Settings) -> dict[str, Any]:
     }
 
 
-def timed(solve: Callable[[], Any], repeats: int, threads: int) -> tuple[float, list[float], Any]:
-    """Median seconds, all of them, and the last result."""
-    times = []
+class Timing(NamedTuple):
+    """Medians over the repeats, every single wall time, and the last result.
+
+    `cpu_s` sums over threads. Wall times of a busy machine say little; with one thread these still do.
+    """
+
+    seconds: float
+    cpu_s: float
+    times: list[float]
+    result: Any
+
+
+def timed(solve: Callable[[], Any], repeats: int, threads: int) -> Timing:
+    """Run a solve a few times, with so many threads in every linear algebra library."""
+    times, cpu = [], []
     result = None
     with threadpool_limits(limits=threads):
         for _ in range(repeats):
             result = None  # two results at once would count twice in memory
-            began = time.perf_counter()
+            began, began_cpu = time.perf_counter(), time.process_time()
             result = solve()
+            cpu.append(time.process_time() - began_cpu)
             times.append(time.perf_counter() - began)
-    return statistics.median(times), times, result
+    return Timing(statistics.median(times), statistics.median(cpu), times, result)
 
 
 def peak_mib() -> float:

@@ -45,8 +45,9 @@ def _row(n_p: int, d: int, n_q: int, rank: int, repeats: int, settings: Settings
         )
 
     # By turns, so that a busy machine is busy for both.
-    pairs = [(timed(products, 1, settings.threads)[0], timed(complete, 1, settings.threads)[0]) for _ in range(repeats)]
-    bare, whole = (statistics.median(times) for times in zip(*pairs, strict=True))
+    pairs = [(timed(products, 1, settings.threads), timed(complete, 1, settings.threads)) for _ in range(repeats)]
+    bare, whole = (statistics.median(side.seconds for side in sides) for sides in zip(*pairs, strict=True))
+    bare_cpu, whole_cpu = (statistics.median(side.cpu_s for side in sides) for sides in zip(*pairs, strict=True))
     flops = 2 * n_p * (d + n_q) ** 2 + 8 * n_p * d * n_q + 2 * n_p * (d + n_q) * rank
     return {
         "n_p": n_p,
@@ -56,7 +57,8 @@ def _row(n_p: int, d: int, n_q: int, rank: int, repeats: int, settings: Settings
         "products_s": bare,
         "complete_s": whole,
         "ratio": whole / bare,
+        "cpu_ratio": whole_cpu / bare_cpu,
         "products_gflop_s": flops / bare / 1e9,
         "repeats": repeats,
-        "times": pairs,
+        "times": [(first.seconds, second.seconds) for first, second in pairs],
     }

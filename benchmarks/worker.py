@@ -14,10 +14,8 @@ def main() -> None:
     module, name = told["function"].split(":")
     solve = getattr(importlib.import_module(module), name)(**told["arguments"])
     before = peak_mib()
-    seconds, times, result = timed(solve, told["repeats"], told["threads"])
-    print(
-        json.dumps({"seconds": seconds, "times": times, "peak_mib": peak_mib(), "before_mib": before, "result": result})
-    )
+    timing = timed(solve, told["repeats"], told["threads"])
+    print(json.dumps({**timing._asdict(), "peak_mib": peak_mib(), "before_mib": before}))
 
 
 if __name__ == "__main__":

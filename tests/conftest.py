@@ -20,6 +20,12 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "array_library: runs once per array library")
 
 
+def pytest_collection_modifyitems(items):
+    for item in items:  # whatever runs once per library can be chosen with -m array_library
+        if "library" in getattr(item, "fixturenames", ()):
+            item.add_marker("array_library")
+
+
 @pytest.fixture(scope="session")
 def golden():
     """Arrays from reference programs, by file name."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from simcomplete import complete_similarity, metrics, overlap_similarity, theory
-from simcomplete.errors import InputError
+from simcomplete.errors import InputError, NotConvergedWarning
 
 numbers = st.floats(-3, 3, allow_nan=False, width=32).map(lambda x: round(x, 3))
 relaxed = settings(deadline=None)  # a busy machine is no failure
@@ -266,7 +266,7 @@ class TestConvergence:
         _, history, G = descend(S0, V, weight, step, iterations)
         assume(radius >= G)
         w = np.linalg.eigvalsh(S0)[::-1][: V.shape[1]]
-        check = theory.convergence(history, step, np.sum(S0**2) - np.sum(np.maximum(w - weight / 2, 0) ** 2))
+        check = theory.convergence(history, np.sum(S0**2) - np.sum(np.maximum(w - weight / 2, 0) ** 2), step=step)
         assert check.holds and check.decreases
         assert check.iterations == iterations
 
@@ -277,26 +277,45 @@ class TestConvergence:
         V, history, _ = descend(S0, V, 0.1, step, 400)
         assert np.linalg.norm(V, 2) <= 1.2 * np.sqrt(np.linalg.norm(S0, 2))
         optimum = complete_similarity(S0, method="smcnn", rank=5, penalty=0.1).certificate.objective
-        check = theory.convergence(history, step, optimum)
+        check = theory.convergence(history, optimum, step=step)
         assert check.holds and check.decreases
         as_table = [(row["objective"], row["gradient_norm"]) for row in history]
-        assert theory.convergence(np.array(as_table), np.full(400, step), optimum) == check
+        assert theory.convergence(np.array(as_table), optimum, step=np.full(400, step)) == check
+        thinned = theory.convergence(history[::8], optimum, step=step)
+        assert thinned.holds and thinned.decreases and thinned.iterations == 50
+
+    def test_reads_the_steps_of_a_history(self):
+        history = [
+            {"iteration": 0, "objective": 5.0, "gradient_norm": 7.0},
+            {"iteration": 1, "objective": 2.0, "gradient_norm": 6.0, "step": 0.1},
+            {"iteration": 2, "objective": 1.0, "gradient_norm": 9.0, "step": 0.3},
+        ]
+        check = theory.convergence(history, 1.0)  # two steps, from gradients 7 and 6: 2 (5 - 1) / (0.1 + 0.3)
+        assert (check.smallest, check.bound, check.iterations) == pytest.approx((36.0, 20.0, 2))
+        assert check.largest_rise == pytest.approx(0.3 * 36 / 2 - 1)
+        assert not check.holds and not check.decreases
+        with pytest.raises(InputError, match="left out"):
+            theory.convergence([history[0], history[2]], 1.0)
+        with pytest.raises(InputError, match="records no steps"):
+            theory.convergence(history[:1], 1.0)
+        with pytest.raises(InputError, match="records no steps"):
+            theory.convergence(np.ones((2, 2)), 1.0)
 
     def test_bound_by_hand(self):
         # Objectives 5 and 1, optimum 1, steps 0.1: 2 (5 - 1) / (2 * 0.1) = 40.
-        check = theory.convergence([(5.0, 7.0), (1.0, 6.0)], 0.1, 1.0)
+        check = theory.convergence([(5.0, 7.0), (1.0, 6.0)], 1.0, step=0.1)
         assert (check.smallest, check.bound) == pytest.approx((36.0, 40.0))
         assert check.holds and check.largest_rise == pytest.approx(1 - (5 - 0.1 * 49 / 2))
 
     def test_fails_for_a_step_that_is_too_long(self):
         S0, V = np.array([[4.0]]), np.array([[1.9]])
         _, history, _ = descend(S0, V, 0.0, 0.07, 400)  # 0.07 * 4 is above 1/4: it swings about 2 for ever
-        check = theory.convergence(history, 0.07, 0.0)
+        check = theory.convergence(history, 0.0, step=0.07)
         assert not check.holds and not check.decreases
 
     @pytest.mark.parametrize("grown", [10.0, 1e200, np.inf, np.nan])
     def test_a_run_that_grew_does_not_decrease(self, grown):
-        check = theory.convergence([(1.0, 1.0), (grown, grown)], 0.1, 0.0)
+        check = theory.convergence([(1.0, 1.0), (grown, grown)], 0.0, step=0.1)
         assert not check.decreases
         assert check.holds is not np.isnan(grown)  # the smallest gradient, 1, is below 2 * 1 / 0.2
 
@@ -312,24 +331,36 @@ class TestConvergence:
         assert example.check.holds is holds
         assert (np.diag(example.S0) == 1).all() and example.S0.min() >= 0
 
+    @relaxed
+    @given(problems(), weights)
+    def test_the_papers_step_swings_wherever_an_eigenvalue_is_negative(self, problem, weight):
+        S0 = problem[0]
+        w, U = np.linalg.eigh(S0)
+        assume(w[0] < -0.01)
+        V = np.sqrt(-w[0] / 2) * U[:, :1]
+        after = V - theory.paper_step(np.linalg.norm(V), weight) * gradient(S0, V, weight)
+        np.testing.assert_allclose(after, -V, atol=1e-9 * np.linalg.norm(S0) / -w[0])
+
     def test_a_corrected_step_mends_the_counterexample(self):
         example = theory.convergence_counterexample()
         step = 1 / theory.corrected_constant(example.S0, 1.6, example.weight)
         # An exactly symmetric start would stay in its plane; a touch of the top eigenvector is enough.
         V, history, G = descend(example.S0, example.V + 0.01, example.weight, step, 400)
-        check = theory.convergence(history, step, 3.4375)
+        check = theory.convergence(history, 3.4375, step=step)
         assert check.holds and check.decreases and G <= 1.6
         assert objective(example.S0, V, example.weight) == pytest.approx(3.4375, rel=1e-9)
 
     def test_refusals(self):
         with pytest.raises(InputError, match="empty"):
-            theory.convergence([], 0.1, 0.0)
+            theory.convergence([], 0.0, step=0.1)
         with pytest.raises(InputError, match="no gradient_norm"):
-            theory.convergence([{"objective": 1.0}], 0.1, 0.0)
+            theory.convergence([{"objective": 1.0}], 0.0, step=0.1)
         with pytest.raises(InputError, match="two columns"):
-            theory.convergence(np.ones((3, 3)), 0.1, 0.0)
+            theory.convergence(np.ones((3, 3)), 0.0, step=0.1)
         with pytest.raises(InputError, match="above 0"):
-            theory.convergence([(1.0, 1.0)], 0.0, 0.0)
+            theory.convergence([(1.0, 1.0)], 0.0, step=0.0)
+        with pytest.raises(InputError, match="each of 1 entries"):
+            theory.convergence([(1.0, 1.0)], 0.0, step=[0.1, 0.1])
 
 
 def hessian(S0, V, weight):
@@ -344,6 +375,50 @@ def hessian(S0, V, weight):
         far = gradient(S0, V + 2 * D, weight) - gradient(S0, V - 2 * D, weight)
         columns.append(((8 * near - far) / 12).ravel())
     return np.array(columns)
+
+
+class TestOnTheLibrarysDescent:
+    """The same statements, on runs of `solver="descent"`."""
+
+    @pytest.fixture
+    def S0(self, small):
+        return overlap_similarity(np.vstack(small[:2]))
+
+    def test_convergence_reads_its_history(self, S0):
+        step = 1 / theory.sharp_constant(S0, 1.2 * np.sqrt(np.linalg.norm(S0, 2)), 0.1)
+        with pytest.warns(NotConvergedWarning, match="max_iter"):
+            done = descended(S0, rank=5, penalty=0.1, step=step, max_iter=300, tol=0)
+        assert np.linalg.norm(done.factor, 2) <= 1.2 * np.sqrt(np.linalg.norm(S0, 2))
+        check = theory.convergence(done.history, done.certificate.lower_bound)
+        assert check.holds and check.decreases and check.iterations == 300
+
+    def test_a_step_that_cannot_settle_fails(self, S0):
+        step = 0.3 / np.linalg.norm(S0, 2)  # above 1/4: the bound near the optimum
+        with pytest.warns(NotConvergedWarning, match="cannot settle"):
+            done = descended(S0, rank=5, penalty=0.1, step=step, scale=0.01, max_iter=900, tol=0)
+        # The start is near V = 0, where the gradient is small; from then on it never is again.
+        check = theory.convergence(done.history[100:], done.certificate.lower_bound)
+        assert not check.holds and not check.decreases
+
+    def test_its_paper_step_runs_into_the_counterexample(self):
+        example = theory.convergence_counterexample()
+        with pytest.warns(NotConvergedWarning):
+            done = descended(
+                example.S0, rank=1, penalty=example.weight, step="paper", start=example.V, max_iter=50, tol=0
+            )
+        assert {row["gradient_norm"] for row in done.history} == {2.0}
+        check = theory.convergence(done.history, done.certificate.lower_bound)
+        assert check.smallest == 4.0 and not check.holds
+
+    def test_where_it_ends_is_optimal(self, S0):
+        done = descended(S0, rank=4, penalty=20.0, step="backtracking", max_iter=5000)
+        check = theory.global_optimality(S0, done.factor, weight=20.0, rank_tolerance=1e-6)
+        assert check.second_order and check.optimal and check.holds
+        assert check.optimum == pytest.approx(done.certificate.lower_bound, rel=1e-9)
+
+
+def descended(S0, **settings):
+    return complete_similarity(S0, method="smcnn", solver="descent", progress=False, **settings)
 
 
 class TestOptimality:

@@ -21,15 +21,16 @@ from simcomplete.stored import load
 
 if _TYPE_CHECKING:
     from simcomplete import estimators, scorers
-    from simcomplete.estimators import SMCNN, SimilarityCompleter, SMCNmF
+    from simcomplete.estimators import SMCNN, PosteriorCompleter, SimilarityCompleter, SMCNmF
 
 # scikit-learn takes a second to import, so what stands on it waits until it is asked for.
-_ESTIMATORS = ("SMCNN", "SMCNmF", "SimilarityCompleter")
+_ESTIMATORS = ("PosteriorCompleter", "SMCNN", "SMCNmF", "SimilarityCompleter")
 _MODULES = ("estimators", "scorers")
 
 __all__ = [
     "SMCNN",
     "Completion",
+    "PosteriorCompleter",
     "SMCNmF",
     "SimilarityCompleter",
     "__version__",

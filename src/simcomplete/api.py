@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from simcomplete.completion import Completion
 from simcomplete.errors import InputError
 from simcomplete.inputs import Samples, as_samples, as_similarity, check_number, check_rank, same_width
 from simcomplete.registry import find, parameters
+from simcomplete.selection import complete_auto
 from simcomplete.similarity.measure import Measure, Metric
 from simcomplete.task import Task
 from simcomplete.tuning import run_tuned
@@ -81,9 +83,7 @@ def complete(
     >>> done.certificate.optimal
     True
     """
-    row = find(method)
-    tune = params.pop("tune", False)
-    own = parameters(row, params)
+    run = _runner(method, params)
     samples = as_samples(candidates, "candidates", complete=queries is not None)
     asked = None if queries is None else as_samples(queries, "queries")
     if asked is not None:
@@ -99,7 +99,7 @@ def complete(
         queries=asked,
         labels=_labels(samples, asked),
     )
-    done = row.run(task, own) if not tune else run_tuned(row, task, own)
+    done = run(task)
     return done.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip)
 
 
@@ -151,16 +151,8 @@ def complete_similarity(
     >>> bool(np.linalg.eigvalsh(done.similarity())[0] > -1e-12)
     True
     """
-    row = find(method)
-    if row.acts_on == "samples":
-        raise InputError(f"method {method!r} needs the samples themselves; give them to complete()")
-    for name, hint in (("known", known), ("overlap", overlap)):
-        if hint is not None and name not in row.uses:
-            raise InputError(
-                f"method {method!r} cannot use {name}=; leave it out (candidates= with keep_candidates=True "
-                "keeps an exact block with any method)"
-            )
-    own = parameters(row, params)
+    _refuse_hints(method, known=known, overlap=overlap)
+    run = _runner(method, params)
     S, labels = as_similarity(S0)
     n = int(S.shape[0])
     n_candidates, order = _candidate_rows(candidates, n)
@@ -180,8 +172,34 @@ def complete_similarity(
         labels=labels,
         order=order,
     )
-    done = row.run(task, own)
+    done = run(task)
     return done.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip)
+
+
+def _runner(method: str, params: dict[str, Any]) -> Callable[[Task], Completion]:
+    """Check the method's name and parameters before any work, and return what will do it."""
+    if method == "auto":
+        return lambda task: complete_auto(task, dict(params))
+    row = find(method)
+    given = dict(params)
+    tune = given.pop("tune", False)
+    own = parameters(row, given)
+    return lambda task: run_tuned(row, task, own) if tune else row.run(task, own)
+
+
+def _refuse_hints(method: str, **hints: Any) -> None:
+    """Refuse a matrix alone, or hints about it, where the method cannot use them; `auto` takes what fits."""
+    if method == "auto":
+        return
+    row = find(method)
+    if row.acts_on == "samples":
+        raise InputError(f"method {method!r} needs the samples themselves; give them to complete()")
+    for name, hint in hints.items():
+        if hint is not None and name not in row.uses:
+            raise InputError(
+                f"method {method!r} cannot use {name}=; leave it out (candidates= with keep_candidates=True "
+                "keeps an exact block with any method)"
+            )
 
 
 def generator(random_state: Any) -> np.random.Generator:

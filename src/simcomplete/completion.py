@@ -181,14 +181,8 @@ class Completion:
         others = self.n_candidates - 1 if among else self.n_candidates
         if others < 1:
             raise InputError("there is no other sample to search among; give at least two")
-        return nearest(
-            self.matrix,
-            wanted,
-            slice(0, self.n_candidates),
-            min(int(k), others),
-            exclude_self=among,
-            progress=progress,
-        )
+        pool = slice(0, self.n_candidates)
+        return nearest(self.matrix, wanted, pool, min(int(k), others), exclude_self=among, progress=progress)
 
     def interval(self, level: float = 0.9, rows: Any = None, cols: Any = None) -> tuple[Array, Array]:
         """Return error bars of the similarities of queries with candidates.
@@ -210,8 +204,8 @@ class Completion:
         """
         half = self._bars().half_width(level)
         asked = np.atleast_1d(np.arange(self.n_queries)[slice(None) if rows is None else rows])
-        middle = to_numpy(self.similarity(asked + self.n - self.n_queries, "candidates"))
-        middle = middle if cols is None else middle[:, np.atleast_1d(np.arange(self.n_candidates)[cols])]
+        among = slice(0, self.n_candidates) if cols is None else np.atleast_1d(np.arange(self.n_candidates)[cols])
+        middle = to_numpy(self.similarity(asked + self.n - self.n_queries, among))
         width = half[asked][:, None].astype(middle.dtype)
         return np.clip(middle - width, -1.0, 1.0), np.clip(middle + width, -1.0, 1.0)
 

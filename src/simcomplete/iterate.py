@@ -29,22 +29,12 @@ Stop = Callable[[Facts, Sequence[float]], Status | None]
 
 @dataclass(frozen=True)
 class Limits:
-    """What ends a run besides its own stop test, and what it shows meanwhile.
-
-    Attributes
-    ----------
-    max_iter, time_limit : int, float or None
-        Most steps, and seconds after which no further step is made (one always is).
-    callback : callable, optional
-        ``callback(iteration, facts)`` after every step; something true ends the run.
-    label, progress : str, bool or None
-        What the progress line says and whether it shows, as in `simcomplete.progress.track`.
-    """
+    """What ends a run besides its own stop test, and what it shows meanwhile."""
 
     max_iter: int = 1000
-    time_limit: float | None = None
-    callback: Callable[[int, Facts], object] | None = None
-    label: str = "iterating"
+    time_limit: float | None = None  # seconds after which no further step is made; one always is
+    callback: Callable[[int, Facts], object] | None = None  # after every step; something true ends the run
+    label: str = "iterating"  # these two as in simcomplete.progress.track
     progress: bool | None = None
 
 
@@ -86,6 +76,10 @@ def iterate(
         The stop test, see `Stop`. Without one, making all iterations is a success.
     limits : Limits, optional
         What else ends the run.
+
+    Returns
+    -------
+    Run
 
     Examples
     --------
@@ -139,8 +133,7 @@ class Watch(Generic[State]):
             self._history.append(facts)
         if len(self._history) > RECORDS:
             self._every, self._history = 2 * self._every, self._history[::2]
-        # The callback sees every iteration, also the one that meets the stop test.
-        call = self._limits.callback
+        call = self._limits.callback  # sees every step, also the one that meets the stop test
         asked = call is not None and iteration > 0 and bool(call(iteration, dict(facts)))
         met = None if self._stop is None else self._stop(facts, self._recent)
         self.status = met or self._limited(iteration, facts["seconds"], asked)

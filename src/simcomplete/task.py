@@ -133,6 +133,15 @@ class Task:
         lack[list(evidence.rows_without)] = 0.5 if self.measure.positive else 1.0
         return like(lack, self.operator.array, dtype=self.dtype)
 
+    def cleared(self, V: Array) -> Array:
+        """A factor whose rows without any evidence are exactly 0, where rounding would leave noise to search in."""
+        evidence = self.evidence
+        if evidence is None or not evidence.rows_without or self.measure.positive:
+            return V
+        keep = np.ones((self.n, 1))
+        keep[list(evidence.rows_without)] = 0.0
+        return V * like(keep, V, dtype=V.dtype)
+
     def seed(self) -> int:
         """A number for libraries that want one."""
         return int(self.rng.integers(2**31))
@@ -141,7 +150,7 @@ class Task:
         """Wrap a method's result, in the library and type of the input, with what every completion carries."""
         status = facts.get("status")
         if status is not None and not status.ok:
-            warnings.warn(f"{method}: {status}", NotConvergedWarning, stacklevel=2)
+            warnings.warn(f"{method}: {status}", NotConvergedWarning, stacklevel=5)
         parts = {name: getattr(matrix, name) for name in ("factor", "signs", "diagonal", "dense")}
         arrays = {name: None if array is None else self._home(array) for name, array in parts.items()}
         step1: dict[str, Any] = {"metric": self.measure.metric, "min_overlap": self.measure.min_overlap}

@@ -173,8 +173,20 @@ def test_error_bars_by_rows_and_level(tmp_path):
     np.testing.assert_array_equal(sc.load(tmp_path / "a").interval(0.9)[0], low)
 
 
+@every_effort
+def test_the_objective_can_be_recall(effort, digits, hide):
+    P, Q = digits[:300], hide(digits[300:340], 0.7)
+    error, recall = (
+        sc.complete(P, Q, method="posterior", effort=effort, objective=o).choice for o in ("error", "recall")
+    )
+    assert recall["expected_recall"] >= error["expected_recall"]
+    assert recall["expected_squared_error"] >= error["expected_squared_error"] - 1e-12
+
+
 def test_settings_that_cannot_be_used():
     P, Q = rows(11)
+    with pytest.raises(sc.errors.InputError, match="objective='speed' is unknown"):
+        sc.complete(P, Q, method="posterior", objective="speed")
     with pytest.raises(sc.errors.InputError, match="effort='huge' is unknown"):
         sc.complete(P, Q, method="posterior", effort="huge")
     with pytest.raises(sc.errors.InputError, match="estimates cosines"):

@@ -42,5 +42,5 @@ def complete_filled(
     factor = rows.rows(slice(0, len(filled)))
     own = np.sum(factor * factor, axis=1)
     lack = np.where(own < 0.75, 1 - own, 0.0)  # rows that are zero even when filled
-    matrix = SymmetricMatrix(factor=factor, diagonal=lack if lack.any() else None)
+    matrix = SymmetricMatrix(factor=factor, diagonal=lack if lack.any() else None, unit=True)
     return task.finish(name, params, matrix, **facts)

@@ -1,4 +1,4 @@
-"""scikit-learn estimators: `SMCNN`, `SMCNmF`, and `SimilarityCompleter` for any method by name.
+"""scikit-learn estimators: `PosteriorCompleter`, `SMCNN`, `SMCNmF`, and `SimilarityCompleter` for any method by name.
 
 ``fit(X)`` completes samples that may all be incomplete, ``fit_transform(X)`` gives the factor whose products are the
 completed similarities, ``transform(X_new)`` the same for new samples without fitting again, and
@@ -7,5 +7,6 @@ completed similarities, ``transform(X_new)`` the same for new samples without fi
 
 from simcomplete.estimators.any import SimilarityCompleter
 from simcomplete.estimators.paper import SMCNN, SMCNmF
+from simcomplete.estimators.posterior import PosteriorCompleter
 
-__all__ = ["SMCNN", "SMCNmF", "SimilarityCompleter"]
+__all__ = ["SMCNN", "PosteriorCompleter", "SMCNmF", "SimilarityCompleter"]

@@ -46,6 +46,9 @@ class Dense:
     _known: dict[bytes, Solve] = field(default_factory=dict, repr=False, compare=False)
     _shrunk: dict[float, Dense] = field(default_factory=dict, repr=False, compare=False)
 
+    def __reduce__(self) -> tuple[type[Dense], tuple[Matrix]]:
+        return Dense, (self.C,)  # what is remembered cannot be pickled, and need not be
+
     @property
     def variances(self) -> Matrix:
         """Its diagonal."""
@@ -96,7 +99,7 @@ class LowRank:
     @property
     def variances(self) -> Matrix:
         """Its diagonal."""
-        return np.sum(self.W * self.W, axis=1) + self.psi
+        return np.asarray(np.sum(self.W * self.W, axis=1) + self.psi)
 
     def shrunk(self, delta: float) -> LowRank:
         """Shrink towards the diagonal target, which goes into psi."""

@@ -23,7 +23,7 @@ def run(task: Task, params: dict[str, Any]) -> Completion:
         raise InputError("posterior needs complete candidates and queries; give both to complete()")
     if task.measure.metric != "cosine":
         raise InputError(f"posterior estimates cosines; metric={task.measure.metric!r} is not one: leave it out")
-    scale = _scale(task.table[: task.n_candidates])
+    scale = typical_length(task.table[: task.n_candidates])
     table = task.table / scale
     P, Q = table[: task.n_candidates], table[task.n_candidates :]
     model = Posterior.fit(P, params["effort"])
@@ -44,7 +44,7 @@ def run(task: Task, params: dict[str, Any]) -> Completion:
     )
 
 
-def _scale(P: Matrix) -> float:
+def typical_length(P: Matrix) -> float:
     """Median length of a candidate, so that squares of huge or tiny values stay in range."""
     top = float(np.max(np.abs(P)))
     if top == 0:

@@ -238,11 +238,16 @@ def rehearse(
     others = Directions.of(S[np.ix_(rest, rest)])
     truth = S[np.ix_(rest, held)]
     scale = scales[rng.integers(len(scales), size=len(held))]
-    moved = rng.standard_normal((len(others.w), len(held))) * np.sqrt(noise.sig2)
-    own = rng.standard_normal(truth.shape) * np.sqrt(noise.tau2)
-    s0 = truth + (others.rows @ moved + own) * np.sqrt(np.where(np.isfinite(scale), scale, 0.0))
-    s0[:, np.isinf(scale)] = 0.0  # nothing observed
     rows = others.rows
+    z = rng.standard_normal((len(held), len(others.w)))
+    # A cosine is of unit vectors: noise turns a query, it does not make it longer. Where candidates share a strong
+    # direction, noise along it would drown the choice, and is not there.
+    towards = others.coordinates(truth)
+    towards /= np.maximum(np.sqrt(np.sum(towards**2, axis=1, keepdims=True)), 1e-150)
+    z -= towards * np.sum(towards * z, axis=1, keepdims=True)
+    moved = np.sqrt(noise.sig2) * (rows @ z.T) + np.sqrt(noise.tau2) * rng.standard_normal(truth.shape)
+    s0 = np.clip(truth + moved * np.sqrt(np.where(np.isfinite(scale), scale, 0.0)), -1.0, 1.0)
+    s0[:, np.isinf(scale)] = 0.0  # nothing observed
     return Rehearsal(
         others,
         truth,

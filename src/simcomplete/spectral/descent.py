@@ -69,8 +69,8 @@ def solve(problem: Problem, settings: Settings, step: str | float = "safe") -> t
     Returns
     -------
     V, run : array of shape (n, rank) in float64, Run
-        After all T iterations the last V, as the algorithms say, also when it is converged; when something else
-        ended the run, the best V there was.
+        The last V where it converged or made all T iterations, as the algorithms say; the best V there was where
+        something else ended the run.
 
     Examples
     --------

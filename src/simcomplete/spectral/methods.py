@@ -84,7 +84,7 @@ def complete(task: Task, name: str, penalty: Penalty, params: dict[str, Any]) ->
     return task.finish(
         name,
         {**used, "route": spectrum.route, "verify": verify},
-        SymmetricMatrix(factor=V, diagonal=task.missing_diagonal()),
+        SymmetricMatrix(factor=task.cleared(V), diagonal=task.missing_diagonal()),
         certificate=certificate,
         status=status,
         history=history,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class Convergence:
     total_step : float
         Sum of the steps; step times T for a fixed one.
     iterations : int
-        T, how many gradients were seen.
+        T, how many gradients count.
     largest_rise : float
         The most by which F_{t+1} exceeds F_t - step |grad(V_t)|^2 / 2; not positive when every step decreases the
         objective as much as the theorem uses.
@@ -91,22 +92,24 @@ class Convergence:
         return self.largest_rise <= SLACK * self.scale
 
 
-def convergence(history: Any, step: Any, optimum: float) -> Convergence:
+def convergence(history: Any, optimum: float, *, step: Any = None) -> Convergence:
     """Check a run of gradient descent against the paper's Theorem (theorem:convergence).
 
-    With a step of at most 1/L, L a true Lipschitz constant (`corrected_constant` where |V_t| <= G), every step
-    lowers the objective by at least step |grad|^2 / 2; summed, min_t |grad(V_t)|^2 <= 2 (F_0 - F*)/(step T). The
-    paper states it for `paper_step`, with which neither need be true: see `convergence_counterexample`.
+    With steps of at most 1/L, L a true Lipschitz constant (`corrected_constant` where |V_t| <= G), every step lowers
+    the objective by at least step |grad|^2 / 2; summed, min_t |grad(V_t)|^2 <= 2 (F_0 - F*)/(step T). The paper
+    states it for `paper_step`, with which neither need be true: see `convergence_counterexample`.
 
     Parameters
     ----------
     history : list of dict, or array of shape (T, 2)
-        Every iteration in turn: objective and gradient norm at V_t, as "objective" and "gradient_norm", or as two
-        columns. `Completion.history` of `solver="descent"` will do.
-    step : float or array of shape (T,)
-        The step, or the one taken from each iteration.
+        Objective and gradient norm at every V_t in turn, as "objective" and "gradient_norm", or as two columns;
+        `Completion.history` of `solver="descent"` will do. Of a long run some entries may be left out: the theorem
+        is true of those that are there, with T their number.
     optimum : float
-        F*, such as `certificate.lower_bound`; a lower bound of it only weakens the check.
+        F*, such as `certificate.lower_bound`; anything below it only weakens the check.
+    step : float or array of shape (T,), optional
+        The step, or the one taken from each entry; anything below it only weakens the check. None reads "step" from
+        the history, the step that led to each entry, of which then none may be left out.
 
     Returns
     -------
@@ -117,27 +120,23 @@ def convergence(history: Any, step: Any, optimum: float) -> Convergence:
     F(v) = (v^2 - 1)^2 from v = 2: F = 9 and F' = 24. One step of 1/48 = 1/(12 * 2^2) leads to v = 1.5.
 
     >>> from simcomplete import theory
-    >>> history = [
-    ...     {"objective": 9.0, "gradient_norm": 24.0},
-    ...     {"objective": 1.5625, "gradient_norm": 7.5},
-    ... ]
-    >>> check = theory.convergence(history, step=1 / 48, optimum=0.0)
+    >>> history = [{"objective": 9.0, "gradient_norm": 24.0}, {"objective": 1.5625, "gradient_norm": 7.5}]
+    >>> check = theory.convergence(history, optimum=0.0, step=1 / 48)
     >>> check.smallest, round(check.bound, 9), check.holds, check.decreases
     (56.25, 432.0, True, True)
     """
     objective, gradient = _columns(history)
-    steps = np.broadcast_to(np.asarray(step, dtype=np.float64), objective.shape)
-    if not (np.isfinite(steps).all() and (steps > 0).all()):
-        raise InputError(f"step={step!r} must be finite and above 0, one number or one per iteration")
+    steps = _recorded_steps(history) if step is None else _given_steps(step, len(objective))
     with np.errstate(over="ignore", invalid="ignore"):  # a run that diverged fails the check, it need not warn
-        squares = gradient**2
-        rise = objective[1:] - (objective - steps * squares / 2)[:-1]
+        squares = gradient[: len(steps)] ** 2
+        fall = objective[:-1] - objective[1:]
+        rise = (steps * squares / 2)[: len(fall)] - fall
     first, last = float(objective[0]), check_number(optimum, "optimum", low=-np.inf)
     return Convergence(
         smallest=float(np.min(squares)),
         decrease=first - last,
         total_step=float(np.sum(steps)),
-        iterations=len(objective),
+        iterations=len(steps),
         largest_rise=float(np.max(rise, initial=-np.inf)),
         scale=abs(first) + abs(last),
     )
@@ -155,6 +154,23 @@ def _columns(history: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     if table.ndim != 2 or table.shape[1] != 2:
         raise InputError(f"history has shape {table.shape}; two columns are needed, objective and gradient norm")
     return table[:, 0], table[:, 1]
+
+
+def _given_steps(step: Any, entries: int) -> NDArray[np.float64]:
+    steps = np.asarray(step, dtype=np.float64)
+    if steps.shape not in ((), (entries,)) or not (np.isfinite(steps).all() and (steps > 0).all()):
+        raise InputError(f"step={step!r} must be finite and above 0, one number or one for each of {entries} entries")
+    return np.broadcast_to(steps, (entries,))
+
+
+def _recorded_steps(history: Any) -> NDArray[np.float64]:
+    """The step from every entry but the last, which the next entry tells."""
+    if not isinstance(history[0], Mapping) or len(history) < 2 or not all("step" in row for row in history[1:]):
+        raise InputError("the history records no steps; give step=")
+    numbers = [row.get("iteration", k) for k, row in enumerate(history)]
+    if any(later != before + 1 for before, later in pairwise(numbers)):
+        raise InputError("iterations are left out of the history; give step=, a number no step fell below")
+    return np.array([row["step"] for row in history[1:]], dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,4 +233,4 @@ def convergence_counterexample(iterations: int = 20) -> ConvergenceCounterexampl
         history.append((problem.objective(V), float(np.linalg.norm(gradient))))
         V = V - step * gradient
     optimum = problem.optimum(np.array([2.5]))  # the largest eigenvalue of S0, 1 + 2 * 0.75
-    return ConvergenceCounterexample(S0, start, weight, G, step, convergence(history, step, optimum))
+    return ConvergenceCounterexample(S0, start, weight, G, step, convergence(history, optimum, step=step))

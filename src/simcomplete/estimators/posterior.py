@@ -1,0 +1,243 @@
+"""`PosteriorCompleter`: incomplete rows to complete vectors, fitted once, streamed for ever."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from simcomplete.api import complete, generator
+from simcomplete.completion import Completion
+from simcomplete.errors import InputError
+from simcomplete.inputs import as_samples
+from simcomplete.posterior.choice import Objective
+from simcomplete.posterior.methods import typical_length
+from simcomplete.posterior.model import Effort, Posterior
+from simcomplete.search import Neighbours, top_k
+
+PATTERNS = 200  # masks to calibrate for when none are given
+RATES = (0.1, 0.95)  # shares of features they hide
+
+
+class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Expected similarities with complete candidates, one vector per incomplete row.
+
+    ``transform`` turns a row with missing values into a complete vector whose products with the candidates' unit rows
+    are the best estimates of their cosines; any inner-product index can search with it.
+
+    Parameters
+    ----------
+    effort : {"full", "fast", "best"}
+        How much is tried when calibrating: "fast" only lengths, "full" a grid, "best" a stack of everything.
+    objective : {"error", "recall"}
+        What the calibration aims at: small squared error, or the right ten nearest.
+    random_state : int, Generator or None
+        Seed of the simulated queries.
+
+    Attributes
+    ----------
+    candidates_ : array of shape (n_samples, n_features)
+        Unit rows of the candidates; products with transformed rows are similarities.
+    choice_ : dict
+        What the calibration chose and how well it did on simulated queries.
+    n_features_in_ : int
+        Features seen when fitting.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, where a frame had some.
+
+    See Also
+    --------
+    simcomplete.complete : The same for given queries, calibrated on their own masks, with error bars.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simcomplete.estimators import PosteriorCompleter
+    >>> P = np.random.default_rng(0).random((60, 4))
+    >>> model = PosteriorCompleter(effort="fast").fit(P)
+    >>> u = model.transform([[0.9, np.nan, 0.1, np.nan]])
+    >>> u.shape, model.search([[0.9, np.nan, 0.1, np.nan]], k=3).ids.shape
+    ((1, 4), (1, 3))
+    """
+
+    def __init__(self, *, effort: Effort = "full", objective: Objective = "error", random_state: Any = 0) -> None:
+        self.effort = effort
+        self.objective = objective
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, masks: Any = None) -> Self:
+        """Take complete candidates and calibrate on them.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            Complete candidates.
+        y : Ignored
+            Here by convention.
+        masks : array of bool, shape (n_masks, n_features), optional
+            Patterns to calibrate for, True where observed; random ones with rates from .1 to .95 when left out.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        P = self._checked(X, reset=True, complete=True)
+        self._dtype = P.dtype
+        P = P.astype(np.float64)
+        self._scale = typical_length(P)
+        self._calibrate(Posterior.fit(P / self._scale, self.effort), masks)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Add candidates by exact updates; what was calibrated stays. Without a fit before, it is one.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_new, n_features)
+            Complete candidates to add.
+        y : Ignored
+            Here by convention.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        if not hasattr(self, "_model"):
+            return self.fit(X)
+        P = self._checked(X, reset=False, complete=True).astype(np.float64)
+        self._keep(self._model.with_rows(P / self._scale))
+        return self
+
+    def forget(self, rows: Any) -> Self:
+        """Remove candidates by exact downdates; what was calibrated stays.
+
+        Parameters
+        ----------
+        rows : array of int
+            Positions of the candidates to remove; those behind them move up.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        check_is_fitted(self)
+        n = len(self.candidates_)
+        try:
+            gone = np.unique(np.atleast_1d(np.arange(n)[rows]))
+        except IndexError as error:
+            raise InputError(f"rows={rows!r} does not fit the {n} candidates: {error}") from error
+        if len(gone) == n:
+            raise InputError(f"all {n} candidates would be forgotten; keep at least one, or fit anew")
+        self._keep(self._model.without(gone))
+        return self
+
+    def recalibrate(self, masks: Any = None) -> Self:
+        """Choose settings and lengths anew, for other masks or after many candidates have come and gone.
+
+        Parameters
+        ----------
+        masks : array of bool, shape (n_masks, n_features), optional
+            As in `fit`.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        check_is_fitted(self)
+        self._calibrate(self._model, masks)
+        return self
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Turn rows with missing values into complete vectors, each by itself, without calibrating again.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_new, n_features)
+            Rows with NaN where a value is missing; complete ones come back with unit length.
+
+        Returns
+        -------
+        array of shape (n_new, n_features)
+            At most 1 long; the shorter, the less is known.
+        """
+        check_is_fitted(self)
+        Q = self._checked(X, reset=False)
+        return self._model.vectors(Q.astype(np.float64) / self._scale).u.astype(Q.dtype, copy=False)
+
+    def search(self, X: Any, k: int = 10) -> Neighbours:
+        """Find the `k` most similar candidates of rows with missing values.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_new, n_features)
+            Rows with NaN where a value is missing.
+        k : int
+            How many; more than there are candidates gives all of them.
+
+        Returns
+        -------
+        Neighbours
+            `ids` and `scores`, both (n_new, k), best first.
+        """
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+            raise InputError(f"k={k!r} must be a whole number of at least 1")
+        u = self.transform(X)
+        return top_k(np.asarray(u @ self.candidates_.T), min(int(k), len(self.candidates_)))
+
+    def complete(self, P: Any, Q: Any = None) -> Completion:
+        """Complete candidates and queries, calibrated on the queries' own masks; changes nothing that was fitted.
+
+        Parameters
+        ----------
+        P, Q : array or frame
+            As in `simcomplete.complete`.
+
+        Returns
+        -------
+        Completion
+        """
+        own: dict[str, Any] = {"effort": self.effort, "objective": self.objective}
+        return complete(P, Q, method="posterior", random_state=self.random_state, **own)
+
+    def _calibrate(self, model: Posterior, masks: Any) -> None:
+        rng = generator(self.random_state)
+        d = model.P.shape[1]
+        if masks is None:
+            hidden = rng.uniform(*RATES, size=(PATTERNS, 1))
+            shown = rng.random((PATTERNS, d)) >= hidden
+        else:
+            shown = np.asarray(masks)
+            if shown.dtype != bool or shown.ndim != 2 or shown.shape[1] != d or len(shown) == 0:
+                raise InputError(
+                    f"masks must be booleans of shape (patterns, {d}), True where observed; "
+                    f"got {shown.dtype} of shape {shown.shape}"
+                )
+        self._keep(model.calibrate(shown, rng=rng, effort=self.effort, objective=self.objective))
+
+    def _keep(self, model: Posterior) -> None:
+        self._model = model
+        self.candidates_ = model.unit.astype(self._dtype, copy=False)
+        assert model.choice is not None  # calibrated before it is kept
+        self.choice_ = model.choice.as_dict()
+        self._n_features_out = model.P.shape[1]
+
+    def _checked(self, X: Any, *, reset: bool, complete: bool = False) -> NDArray[Any]:
+        if isinstance(X, np.ma.MaskedArray):  # whose mask would be lost without a word
+            X = as_samples(X).values
+        rows = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
+        if complete:
+            as_samples(rows, "candidates", complete=True)
+        return np.asarray(rows)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

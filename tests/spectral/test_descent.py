@@ -1,0 +1,450 @@
+"""Gradient descent and L-BFGS: the paper's steps to the letter, and what a run says when it goes wrong."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+import simcomplete as sc
+from simcomplete.iterate import Limits
+from simcomplete.similarity.operator import DenseSimilarity
+from simcomplete.spectral import descent
+from simcomplete.spectral.penalties import NoPenalty, Nuclear, NuclearMinusFrobenius, SquaredFrobenius
+from simcomplete.spectral.problem import Problem
+from simcomplete.spectral.steps import Backtracking, Safe, evaluate, spectrum_ends
+
+PENALTIES = {
+    "SMCNN": Nuclear(),
+    "SMCNmF": NuclearMinusFrobenius(),
+    "SMC_F": SquaredFrobenius(),
+    "SMC_F_literal": SquaredFrobenius(0.5),
+    "SMC_NR": NoPenalty(),
+}
+METHODS = {
+    "SMCNN": ("smcnn", {}),
+    "SMCNmF": ("smcnmf", {}),
+    "SMC_F": ("smc_f", {}),
+    "SMC_F_literal": ("smc_f", {"variant": "paper"}),
+    "SMC_NR": ("smc_nr", {}),
+}
+every_kind = pytest.mark.parametrize("kind", PENALTIES)
+every_solver = pytest.mark.parametrize("solver", ["descent", "lbfgs"])
+not_converged = pytest.warns(sc.errors.NotConvergedWarning)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """Thousands of tiny products: threads would only wait for each other."""
+    with threadpool_limits(1):
+        yield
+
+
+@pytest.fixture(scope="module")
+def z(golden):
+    return golden("smc_family")
+
+
+@pytest.fixture(scope="module")
+def S0(digits):
+    """Raw digits: a strong common direction, lambda_max far above the rest."""
+    return sc.overlap_similarity(digits[:60])
+
+
+def run(S0, method="smcnn", *, rank=3, penalty=1e-3, solver="descent", **params):
+    return sc.complete_similarity(S0, method=method, rank=rank, penalty=penalty, solver=solver, **params)
+
+
+def unsettled(S0, **params):
+    """A run that is expected to say that it did not converge, and its message."""
+    with pytest.warns(sc.errors.NotConvergedWarning) as caught:
+        done = run(S0, **params)
+    assert not done.status.ok
+    assert any(done.status.message in str(warning.message) for warning in caught)
+    return done
+
+
+class TestReferenceFigures:
+    @every_kind
+    def test_objective_and_gradient(self, z, kind):
+        problem = Problem(DenseSimilarity(z["S0"]), PENALTIES[kind], float(z["lam"]), int(z["r"]))
+        point = evaluate(problem, z["V0"])
+        assert point.objective == pytest.approx(float(z[f"{kind}_F_at_V0"]), abs=1e-10)
+        np.testing.assert_allclose(point.gradient, z[f"{kind}_grad_at_V0"], atol=1e-10)
+        assert point.slope == pytest.approx(np.linalg.norm(z[f"{kind}_grad_at_V0"]), rel=1e-12)
+
+    @every_kind
+    def test_one_step_of_the_papers_algorithm(self, z, kind):
+        method, params = METHODS[kind]
+        with not_converged:
+            done = run(z["S0"], method, rank=8, penalty=2.0, step=1e-3, max_iter=1, tol=0, start=z["V0"], **params)
+        np.testing.assert_allclose(done.factor, z[f"{kind}_V_after_1_step_1e-3"], atol=1e-10)
+        assert done.history[0]["objective"] == pytest.approx(float(z[f"{kind}_F_at_V0"]))
+        assert done.history[1]["step"] == 1e-3
+
+    def test_all_its_iterations_by_hand(self, z):
+        """Algorithm 1 as printed, V V^T and all, for 25 steps without a stop test."""
+        V = z["V0"]
+        for _ in range(25):
+            V = V - 1e-3 * (4 * (V @ V.T - z["S0"]) @ V + 2 * 2.0 * V)
+        with not_converged:
+            done = run(z["S0"], rank=8, penalty=2.0, step=1e-3, max_iter=25, tol=0, start=z["V0"])
+        np.testing.assert_allclose(done.factor, V, atol=1e-11)
+        assert len(done.history) == 26
+
+
+class TestSteps:
+    def test_paper_step_takes_the_norm_of_the_start(self, z):
+        with not_converged:
+            done = run(z["S0"], rank=8, penalty=2.0, step="paper", max_iter=3, tol=0, start=z["V0"])
+        steps = [facts["step"] for facts in done.history[1:]]
+        np.testing.assert_allclose(steps, 1 / (6 * np.sum(z["V0"] ** 2) + 2.0), rtol=1e-14)
+
+    def test_safe_step_is_the_formula_anew_at_every_factor(self, z):
+        problem = Problem(DenseSimilarity(z["S0"]), Nuclear(), 2.0, 8)
+        w = np.linalg.eigvalsh(z["S0"])
+        safe = Safe(problem, size=w[-1])
+        point = evaluate(problem, z["V0"])
+        for _ in range(3):
+            bound = 4 * (3 * np.linalg.norm(point.V, 2) ** 2 + w[-1]) + 2 * 2.0
+            point = safe(point)
+            assert point.step == pytest.approx(1 / bound, rel=1e-12)
+
+    @every_kind
+    @pytest.mark.parametrize("weight", [0.0, 1.0, 50.0])
+    @pytest.mark.parametrize("scale", [1e-2, 1.0, 30.0])
+    def test_safe_and_backtracking_always_descend(self, z, kind, weight, scale):
+        problem = Problem(DenseSimilarity(z["S0"]), PENALTIES[kind], weight, 4)
+        safe = Safe(problem, max(np.abs(np.linalg.eigvalsh(z["S0"]))))
+        start = evaluate(problem, scale * z["V0"][:, :4])
+        for rule in (safe, Backtracking(problem, safe)):
+            point = start
+            for _ in range(40):
+                following = rule(point)
+                assert following.objective <= point.objective + 1e-13 * max(problem.scale, point.objective)
+                point = following
+            assert point.objective < 0.99 * start.objective or point.slope < 1e-3
+
+    def test_safe_step_counts_what_lies_below_zero(self):
+        """-I: lambda_max alone would make the step negative near V = 0."""
+        done = run(-np.eye(5), rank=2, penalty=0.0, scale=0.1)
+        assert done.status.code == "converged"
+        assert np.abs(done.similarity()).max() < 1e-4
+
+    def test_backtracking_lengthens_its_steps_where_the_objective_bends_down(self, z):
+        problem = Problem(DenseSimilarity(z["S0"]), Nuclear(), 1e-3, 4)
+        safe = Safe(problem, np.abs(np.linalg.eigvalsh(z["S0"])).max())
+        point = evaluate(problem, 1e-6 * z["V0"][:, :4])
+        assert safe.gamma(point.V) == pytest.approx(Backtracking(problem, safe)(point).step)
+        steps = []
+        for _ in range(4):
+            point = Backtracking(problem, safe)(point)
+            steps.append(point.step)
+        np.testing.assert_allclose(np.divide(steps[1:], steps[:-1]), 2.0)
+
+    def test_backtracking_comes_back_from_any_first_try(self, z):
+        problem = Problem(DenseSimilarity(z["S0"]), Nuclear(), 2.0, 8)
+        point = replace(evaluate(problem, z["V0"]), trial=np.inf)
+        following = Backtracking(problem, Safe(problem, 25.0))(point)
+        assert 0 < following.step < 1
+        assert following.objective < point.objective
+
+    def test_backtracking_goes_on_where_only_rounding_is_left(self):
+        """At the optimum, with tol=0, no step lowers anything; the run still ends, and where it began."""
+        done = run(np.eye(6), rank=6, step="backtracking", tol=0, max_iter=2500)
+        assert (done.status.code, done.status.ok) == ("max_iter", True)
+        assert done.certificate.relative_gap < 1e-12
+
+    @pytest.mark.parametrize("n", [5, 48, 49, 300])
+    def test_spectrum_ends(self, n):
+        A = np.random.default_rng(n).standard_normal((n, n))
+        S = A + A.T
+        w = np.linalg.eigvalsh(S)
+        low, high = spectrum_ends(DenseSimilarity(S))
+        slack = 1e-9 * w[-1]
+        assert w[0] - slack <= low <= 0.9 * w[0]
+        assert 0.9 * w[-1] <= high <= w[-1] + slack
+
+    def test_spectrum_ends_of_few_different_eigenvalues(self):
+        """Products with the block bring nothing new; that must not be mistaken for something large."""
+        S = np.eye(200)
+        S[0, 0] = 7.0
+        assert spectrum_ends(DenseSimilarity(S)) == pytest.approx((1.0, 7.0))
+        assert spectrum_ends(DenseSimilarity(np.zeros((200, 200)))) == (0.0, 0.0)
+
+
+class TestStepsThatCannotSettle:
+    """gamma * lambda_max must be below 1/4; the paper's step of 0.001 is too long for a few hundred raw images."""
+
+    def test_the_papers_step_on_digits_oscillates_and_says_so(self, digits):
+        S0 = sc.overlap_similarity(digits[:500])
+        top = np.linalg.eigvalsh(S0)[-1]
+        assert 0.25 < 1e-3 * top < 0.5  # the premise: it can neither settle nor blow up
+        done = unsettled(S0, step=1e-3, max_iter=150)
+        assert done.status.code == "oscillating"
+        assert "this step cannot settle: gamma * lambda_max = 0.3" in done.status.message
+        assert "must be below 1/4; it oscillated" in done.status.message
+        assert "use step='safe'" in done.status.message
+        assert done.certificate.gap > 0.01 * done.certificate.scale
+        # After all T iterations the algorithms return the last V, and so does this.
+        assert done.certificate.objective == pytest.approx(done.history[-1]["objective"])
+        assert run(S0, step="backtracking", penalty=1.0, random_state=1).status.ok
+
+    @pytest.mark.parametrize("factor", [0.6, 5.0, 1e6])
+    @pytest.mark.parametrize("method", ["smcnn", "smcnmf", "smc_nr", "smc_f"])
+    def test_longer_ones_diverge_and_give_the_best_back(self, S0, method, factor):
+        top = np.linalg.eigvalsh(S0)[-1]
+        done = unsettled(S0, method=method, step=factor / top)
+        assert done.status.code == "diverged"
+        assert f"this step cannot settle: gamma * lambda_max = {factor:.3g}, must be below 1/4" in done.status.message
+        assert "it diverged: the objective exploded" in done.status.message
+        assert np.isfinite(done.factor).all()
+        best = min(facts["objective"] for facts in done.history)
+        assert done.certificate.objective == pytest.approx(best)
+
+    @pytest.mark.parametrize(("factor", "settles"), [(0.24, True), (0.26, False)])
+    def test_the_bound_is_sharp(self, S0, factor, settles):
+        """From the optimum, ever so slightly moved: below 1/4 the step comes back, above it goes away."""
+        V = run(S0, rank=1, solver="exact").factor
+        step = factor / np.linalg.eigvalsh(S0)[-1]
+        params = {"rank": 1, "step": step, "start": V * (1 + 1e-6), "max_iter": 2000}
+        if settles:
+            assert run(S0, **params).status.code == "converged"
+        else:
+            assert unsettled(S0, **params).status.code == "oscillating"
+
+    def test_it_is_called_so_however_near_the_optimum_it_still_is(self, S0):
+        V = run(S0, rank=1, solver="exact").factor
+        step = 0.26 / np.linalg.eigvalsh(S0)[-1]
+        done = unsettled(S0, rank=1, step=step, start=V * (1 + 1e-6), max_iter=30)
+        assert done.status.code == "oscillating"
+        assert done.certificate.relative_gap < 1e-8
+
+    def test_a_run_that_ends_before_its_numbers_overflow_has_diverged_too(self, S0):
+        done = unsettled(S0, step=5 / np.linalg.eigvalsh(S0)[-1], max_iter=2)
+        assert done.status.code == "diverged"
+        assert done.history[-1]["objective"] > 1e4 * done.history[0]["objective"]
+        assert done.certificate.objective == pytest.approx(done.history[0]["objective"])
+
+    def test_a_start_that_is_too_large_is_not_blamed_on_the_step(self, S0):
+        step = 0.1 / np.linalg.eigvalsh(S0)[-1]
+        assert run(S0, step=step, penalty=1.0).status.ok
+        done = unsettled(S0, step=step, scale=5.0)
+        assert done.status.code == "diverged"
+        assert "cannot settle" not in done.status.message
+        assert "lower scale" in done.status.message
+
+    @pytest.mark.parametrize("factor", [1e-4, 0.2])
+    def test_a_run_that_is_merely_short_is_not_blamed_on_it_either(self, S0, factor):
+        done = unsettled(S0, step=factor / np.linalg.eigvalsh(S0)[-1], max_iter=50)
+        assert done.status.code == "max_iter"
+        assert "cannot settle" not in done.status.message
+        assert "raise max_iter" in done.status.message
+
+    def test_numbers_that_overflow_at_once(self, S0):
+        done = unsettled(S0, step=1e200)
+        assert done.status.code == "diverged"
+        assert len(done.history) == 1
+        assert np.isfinite(done.factor).all()
+
+
+class TestTheGradientAtZero:
+    @every_kind
+    def test_is_zero_and_finite(self, z, kind):
+        """SMCNmF has 0/0 there; the term is left out."""
+        problem = Problem(DenseSimilarity(z["S0"]), PENALTIES[kind], 2.0, 4)
+        point = evaluate(problem, np.zeros((50, 4)))
+        assert point.slope == 0.0
+        assert point.objective == pytest.approx(np.sum(z["S0"] ** 2))
+
+    @every_solver
+    def test_a_start_there_is_a_saddle_and_said_to_be(self, z, solver):
+        done = unsettled(z["S0"], method="smcnmf", solver=solver, start=np.zeros((50, 3)))
+        assert done.status.code == "stationary"
+        assert "saddle" in done.status.message
+
+    @every_solver
+    def test_a_start_beside_it_leads_away(self, z, solver):
+        start = 1e-6 * np.random.default_rng(0).standard_normal((50, 3))
+        done = run(z["S0"], "smcnmf", penalty=2.0, solver=solver, start=start)
+        assert done.status.code == "converged"
+
+    def test_where_zero_is_the_optimum_descent_arrives(self):
+        done = run(np.eye(6), rank=2, penalty=5.0)
+        assert done.status.code == "converged"
+        assert done.certificate.objective == pytest.approx(6.0)
+
+    @every_solver
+    def test_no_similarity_at_all(self, solver):
+        done = run(np.zeros((4, 4)), solver=solver)
+        assert (done.status.code, done.rank) == ("converged", 0)
+
+
+class TestEnds:
+    @every_solver
+    def test_the_first_gradient_below_the_tolerance(self, z, solver):
+        done = run(z["S0"], penalty=2.0, solver=solver, tol=1e-4)
+        limit = 1e-4 * (1 + np.linalg.norm(z["S0"]))
+        slopes = [facts["gradient_norm"] for facts in done.history]
+        assert slopes[-1] <= limit < min(slopes[:-1])
+        assert done.status.code == "converged"
+
+    @every_solver
+    def test_time_limit(self, S0, solver):
+        done = unsettled(S0, solver=solver, time_limit=0, tol=0)
+        assert (done.status.code, len(done.history)) == ("time_limit", 2)
+
+    @every_solver
+    def test_callback(self, S0, solver):
+        seen = []
+
+        def callback(iteration, facts):
+            seen.append(iteration)
+            assert {"objective", "gradient_norm", "seconds"} <= set(facts)
+            return iteration == 4
+
+        done = unsettled(S0, solver=solver, callback=callback)
+        assert seen == [1, 2, 3, 4]
+        assert done.status.code == "stopped"
+        assert [facts["iteration"] for facts in done.history] == [0, 1, 2, 3, 4]
+        assert done.certificate.objective == pytest.approx(done.history[-1]["objective"])
+
+    @every_solver
+    def test_ctrl_c_gives_the_best_so_far(self, S0, solver):
+        def callback(iteration, facts):
+            if iteration == 5:
+                raise KeyboardInterrupt
+
+        done = unsettled(S0, solver=solver, callback=callback)
+        assert done.status.code == "interrupted"
+        best = min(facts["objective"] for facts in done.history)
+        assert done.certificate.objective == pytest.approx(best)
+        assert done.history[-1]["iteration"] == 5
+
+    def test_ctrl_c_while_it_oscillates(self, S0):
+        def callback(iteration, facts):
+            if iteration == 41:
+                raise KeyboardInterrupt
+
+        done = unsettled(S0, step=0.4 / np.linalg.eigvalsh(S0)[-1], callback=callback)
+        objectives = [facts["objective"] for facts in done.history]
+        assert min(objectives) < objectives[-1]
+        assert done.certificate.objective == pytest.approx(min(objectives))
+
+    @every_solver
+    def test_all_iterations(self, S0, solver):
+        done = unsettled(S0, solver=solver, max_iter=6)
+        assert (done.status.code, done.history[-1]["iteration"]) == ("max_iter", 6)
+        assert "above the global optimum" in done.status.message
+
+    def test_all_iterations_may_well_be_enough(self, z):
+        """tol=0 asks for all of them, as the paper does; the certificate then finds nothing to complain about."""
+        done = run(z["S0"], rank=3, penalty=2.0, step="backtracking", tol=0, max_iter=150)
+        assert done.status.ok
+        assert done.certificate.relative_gap < 1e-10
+
+    @every_solver
+    def test_errors_of_the_callback_go_through(self, S0, solver):
+        def callback(iteration, facts):
+            raise RuntimeError("mine")
+
+        with pytest.raises(RuntimeError, match="mine"):
+            run(S0, solver=solver, callback=callback)
+
+
+class TestResult:
+    @every_solver
+    def test_same_seed_same_answer(self, S0, solver):
+        params = {"penalty": 1.0, "solver": solver} | ({"step": "backtracking"} if solver == "descent" else {})
+        first, again, other = (run(S0, random_state=seed, **params) for seed in (3, 3, 4))
+        np.testing.assert_array_equal(first.factor, again.factor)
+        assert not np.allclose(first.factor, other.factor)
+        np.testing.assert_allclose(first.similarity(), other.similarity(), atol=1e-4)
+        objectives = [[facts["objective"] for facts in done.history] for done in (first, again)]
+        assert objectives[0] == objectives[1]
+
+    def test_random_start_has_the_trace_of_the_matrix(self):
+        """Also where the diagonal is not 1, and something where the trace is not positive."""
+        for diagonal, trace in ((9.0, 900.0), (0.0, np.sqrt(9900))):
+            S = np.ones((100, 100))
+            np.fill_diagonal(S, diagonal)
+            problem = Problem(DenseSimilarity(S), Nuclear(), 1e-3, 50)
+            point = descent.first_point(problem, descent.Settings(Limits()))
+            assert np.sum(point.V**2) == pytest.approx(trace, rel=0.1)
+
+    @every_solver
+    def test_parameters_are_plain_and_as_used(self, S0, solver, tmp_path):
+        start = np.random.default_rng(0).standard_normal((60, 3))
+        done = run(S0, penalty=1.0, solver=solver, start=start, callback=lambda iteration, facts: None, tol=1e-6)
+        assert json.loads(json.dumps(done.params)) == done.params
+        told = {"solver": solver, "start": "given", "scale": None, "callback": "given", "tol": 1e-6}
+        told |= {"max_iter": 10_000, "verify": True}
+        assert told.items() <= done.params.items()
+        assert done.params.get("step") == ("safe" if solver == "descent" else None)
+        done.save(tmp_path / "done")
+        assert sc.load(tmp_path / "done").history == done.history
+
+    def test_the_exact_solver_records_nothing_of_descent(self, S0):
+        done = run(S0, solver="exact")
+        assert done.history == []
+        assert not {"step", "max_iter", "tol", "scale", "start", "callback"} & set(done.params)
+
+    def test_scale_is_recorded_as_used(self, S0):
+        params = {"penalty": 1.0, "step": "backtracking"}
+        assert run(S0, **params).params["scale"] == pytest.approx(np.sqrt(1 / 3))
+        assert run(S0, scale=0.3, **params).params["scale"] == 0.3
+
+    def test_any_array_library(self, library, z):
+        expected = run(z["S0"], penalty=2.0, step="backtracking")
+        done = run(library.array(z["S0"]), penalty=2.0, step="backtracking")
+        assert type(done.factor) is type(library.array(z["S0"]))
+        found = np.asarray([facts["objective"] for facts in done.history[:20]])
+        np.testing.assert_allclose(found, [facts["objective"] for facts in expected.history[:20]], rtol=1e-9)
+        assert done.status.code == "converged"
+        if library.name != "numpy":
+            with pytest.raises(sc.errors.InputError, match=f"needs NumPy arrays, but these are .*{library.name}"):
+                run(library.array(z["S0"]), solver="lbfgs")
+
+    @every_solver
+    def test_float32_is_worked_on_in_float64(self, z, solver):
+        S = z["S0"].astype(np.float32)
+        done = run(S, penalty=2.0, solver=solver)
+        assert done.factor.dtype == np.float32
+        exact = run(S, penalty=2.0, solver="exact")
+        assert done.history[-1]["objective"] == pytest.approx(exact.certificate.objective, rel=1e-9)
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("params", "message"),
+        [
+            ({"solver": "newton"}, "solver='newton' is unknown; use 'exact', 'descent' or 'lbfgs'"),
+            ({"solver": ["exact"]}, "is unknown"),
+            ({"solver": "exact", "step": 0.1}, "has no use for step; leave out, or choose solver='descent'"),
+            ({"solver": "exact", "max_iter": 5, "tol": 1.0}, "has no use for max_iter, tol; .*'descent' or 'lbfgs'"),
+            ({"solver": "exact", "callback": print}, "has no use for callback"),
+            ({"solver": "lbfgs", "step": "safe"}, "solver='lbfgs' has no use for step"),
+            ({"solver": "descent", "verify": False}, "verify=False is for solver='exact'"),
+            ({"step": "wide"}, "step='wide' is unknown; use a number, 'safe', 'backtracking' or 'paper'"),
+            ({"step": 0}, "step=0 goes nowhere"),
+            ({"step": -1.0}, "step=-1.0 is not a number at least 0"),
+            ({"step": float("nan")}, "step=nan is not a number"),
+            ({"max_iter": 0}, "max_iter=0 must be a whole number of at least 1"),
+            ({"max_iter": 2.5}, "max_iter=2.5 must be a whole number"),
+            ({"tol": -1e-3}, "tol=-0.001 is not a number at least 0"),
+            ({"scale": 0}, "scale=0 starts at V = 0"),
+            ({"scale": "big"}, "scale='big' is not a number"),
+            ({"scale": 1e160}, "so large that its objective overflows"),
+            ({"time_limit": -1}, "time_limit=-1 is not a number"),
+            ({"callback": 3}, "callback=3 cannot be called"),
+            ({"start": np.zeros((3, 3))}, r"start has shape \(3, 3\); it must be finite numbers of shape \(60, 3\)"),
+            ({"start": np.full((60, 3), np.nan)}, "finite numbers"),
+            ({"start": "ones"}, "start cannot be read as numbers"),
+            ({"start": np.ones((60, 3)), "scale": 2.0}, "leave out scale or start"),
+        ],
+        ids=lambda value: value if isinstance(value, str) else "",
+    )
+    def test_say_what_was_given_and_what_to_try(self, S0, params, message):
+        with pytest.raises(sc.errors.InputError, match=message):
+            run(S0, **params)
