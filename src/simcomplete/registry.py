@@ -37,7 +37,7 @@ def methods() -> MethodTable:
     Examples
     --------
     >>> import simcomplete as sc
-    >>> [method.name for method in sc.methods() if method.psd]
+    >>> [method.name for method in sc.methods() if method.family == "spectral"]
     ['smcnn', 'smcnmf', 'smc_nr', 'smc_f']
     """
     return MethodTable(REGISTRY.values())

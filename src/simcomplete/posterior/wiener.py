@@ -159,7 +159,7 @@ def complete_similarities(
     own_lam = extended(lam, len(base.w))
     seen = np.isfinite(scales)
     noise = fit_noise(np.mean(y[seen] ** 2, axis=0) * base.w, own_lam, base.w) if seen.any() else Noise(0.0, 0.0)
-    choice = choose(known, lam, noise, scales, GRIDS[effort], rng)
+    choice = choose(known, lam, noise, scales, effort, rng)
     # Neighbours among all candidates, landmarks or not: the denser they lie, the better they tell.
     prior = local_prior(rows, s0, choice.setting.k)
     v = filtered(y, prior, own_lam, noise_of(noise, scales, base.w), choice.setting)

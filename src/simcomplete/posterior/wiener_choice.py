@@ -28,7 +28,8 @@ SMALLEST = 1e-8  # eigenvalues below this part of the largest are dropped
 SPLITS = 2
 REWEIGHTINGS = 8
 TOP = 0.02  # directions left out of the noise fit: their own variance hides the noise
-HELD = 200  # candidates that play queries, at most a quarter of all
+SIMULATED = {"full": 400, "fast": 200}  # queries played by candidates
+SHARE = 5  # one of so many candidates plays at a time, the others look on
 ROUNDS = 20  # so often at most where few candidates make few simulated queries
 SHORTEST_GAP = 1e-4  # floor of 1 - |v|^2 under an error
 
@@ -44,7 +45,7 @@ class Setting(NamedTuple):
 # f = 0 is the bare neighbour average, which can be far off: it only ever stands for election beside other f.
 GRIDS = {
     "full": tuple(
-        Setting(*s) for s in product((3.0, 5.0, 10.0, 20.0), (0.0, 0.75, 1.0), (0, 0.01, 0.03, 0.1, 0.3, 1.0))
+        Setting(*s) for s in product((3.0, 5.0, 10.0, 20.0), (0.0, 0.75, 1.0), (0.0, 0.01, 0.03, 0.1, 0.3, 1.0))
     ),
     "fast": tuple(Setting(10.0, 1.0, f) for f in (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)),
 }
@@ -212,7 +213,7 @@ class Rehearsal:
 
 
 def rehearse(
-    S: Matrix, lam: Matrix, noise: Noise, scales: Matrix, ks: set[float], rng: np.random.Generator
+    S: Matrix, lam: Matrix, noise: Noise, scales: Matrix, ks: set[float], count: int, rng: np.random.Generator
 ) -> Rehearsal:
     """Take some candidates and their copies out, and show their similarities to the others with simulated noise.
 
@@ -228,10 +229,12 @@ def rehearse(
         How much each real query does, relative to the mean; simulated ones draw from them.
     ks : set of float
         Numbers of neighbours to prepare.
+    count : int
+        How many candidates play.
     """
     n = len(S)
     distinct = np.flatnonzero(~np.triu(S > COPY, 1).any(axis=0))
-    held = distinct[rng.choice(len(distinct), min(HELD, max(n // 4, 1), len(distinct)), replace=False)]
+    held = distinct[rng.choice(len(distinct), min(count, len(distinct)), replace=False)]
     copies = np.flatnonzero(np.any(S[:, held] > COPY, axis=1))
     gone = np.union1d(held, copies)
     rest = np.setdiff1d(np.arange(n), gone if len(gone) <= n / 2 else held)
@@ -246,7 +249,7 @@ def rehearse(
     towards /= np.maximum(np.sqrt(np.sum(towards**2, axis=1, keepdims=True)), 1e-150)
     z -= towards * np.sum(towards * z, axis=1, keepdims=True)
     moved = np.sqrt(noise.sig2) * (rows @ z.T) + np.sqrt(noise.tau2) * rng.standard_normal(truth.shape)
-    s0 = np.clip(truth + moved * np.sqrt(np.where(np.isfinite(scale), scale, 0.0)), -1.0, 1.0)
+    s0 = truth + moved * np.sqrt(np.where(np.isfinite(scale), scale, 0.0))
     s0[:, np.isinf(scale)] = 0.0  # nothing observed
     return Rehearsal(
         others,
@@ -265,16 +268,16 @@ def noise_of(noise: Noise, scales: Matrix, w: Matrix) -> Matrix:
     return np.where(np.isinf(scales)[:, None], np.inf, known)
 
 
-def choose(
-    S: Matrix, lam: Matrix, noise: Noise, scales: Matrix, grid: tuple[Setting, ...], rng: np.random.Generator
-) -> Choice:
-    """Return the setting of the grid with the smallest squared error on candidates that play queries."""
+def choose(S: Matrix, lam: Matrix, noise: Noise, scales: Matrix, effort: str, rng: np.random.Generator) -> Choice:
+    """Return the setting with the smallest squared error on candidates that play queries."""
     n = len(S)
     if n < 2:  # nobody can play: what was seen is kept, and no error is smaller than the largest
         return Choice(Setting(1.0, 0.0, 1.0), 1.0, np.ones_like(QUANTILES))
-    rounds = min(ROUNDS, -(-HELD // min(HELD, max(n // 4, 1))))
+    grid, wanted = GRIDS[effort], SIMULATED[effort]
+    count = min(wanted, max(n // SHARE, 1))
+    rounds = min(ROUNDS, -(-wanted // count))
     ks = {setting.k for setting in grid}
-    plays = [rehearse(S, lam, noise, scales, ks, rng) for _ in range(rounds)]
+    plays = [rehearse(S, lam, noise, scales, ks, count, rng) for _ in range(rounds)]
     totals = np.sum([play.total(grid) for play in plays], axis=0)
     best = int(np.argmin(totals))
     errors = [play.errors(grid[best]) for play in plays]
