@@ -9,10 +9,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import descent, growth, products, structured
+from benchmarks import descent, growth, methods, products, structured
 from benchmarks.measure import Settings, cores, facts
 
-BENCHMARKS = {"descent": descent, "structured": structured, "products": products, "growth": growth}
+BENCHMARKS = {
+    "descent": descent,
+    "structured": structured,
+    "products": products,
+    "growth": growth,
+    "methods": methods,
+}
 HIDDEN = ("times",)  # in the JSON only
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import resource
 import statistics
 import subprocess
 import sys
@@ -92,6 +91,8 @@ def peak_mib() -> float:
                 return int(line.split()[1]) / 1024
     except OSError:
         pass
+    import resource  # not everywhere, and needed nowhere else
+
     unit = 2**20 if sys.platform == "darwin" else 2**10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 

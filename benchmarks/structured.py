@@ -35,7 +35,7 @@ def prepare(n: int, n_q: int, d: int, rank: int, route: str, seed: int) -> Calla
 
 
 def run(settings: Settings) -> list[dict[str, Any]]:
-    # The dense decomposition of 20,000 rows takes most of an hour on two cores: there the iterative route stands in.
+    # A dense decomposition grows like n^3, 64 times from one size to the next: there the iterative route stands in.
     plan = [(5_000, ("structured", "partial", "iterative"), 3), (20_000, ("structured", "iterative"), 1)]
     n_q, d, rank = QUERIES, FEATURES, RANK
     if settings.quick:

@@ -13,8 +13,8 @@ from simcomplete.report import demo, figures
 
 def main(target: Path, **settings: int) -> None:
     """Run the demonstration and write its spectrum as PNG."""
-    shown = demo.run(methods=["overlap", "smcnn"], **settings)
-    named = {"S0, overlap similarity": shown.before, "after smcnn": shown.after, "S*, the truth": shown.truth}
+    shown = demo.run(methods=["overlap", "posterior"], **settings)
+    named = {"S0, overlap similarity": shown.before, "after posterior": shown.after, "S*, the truth": shown.truth}
     address = figures.spectrum({name: np.linalg.eigvalsh(S) for name, S in named.items()})
     target.write_bytes(base64.b64decode(address.split(",", 1)[1]))
 

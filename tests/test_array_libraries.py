@@ -47,7 +47,7 @@ def test_every_route(library, rows, method, route):
 @pytest.mark.parametrize("method", [m for m in METHODS if m not in SPECTRAL])
 def test_every_other_method(library, rows, method):
     known = next(m for m in sc.methods() if m.name == method).parameters
-    agree(library, rows, method, **({"max_iter": 2} if "max_iter" in known else {}))
+    agree(library, rows, method, **{name: value for name, value in (("max_iter", 3), ("burn_in", 1)) if name in known})
 
 
 def agree(library, rows, method, **params):

@@ -5,15 +5,37 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
-from simcomplete.baselines import overlap
+from simcomplete.baselines import (
+    bpmf,
+    cmc,
+    dmc,
+    facnnfn,
+    fgsr,
+    fmc,
+    gr,
+    kfmc,
+    lr,
+    mc_fon,
+    mc_on,
+    mean,
+    nnfn,
+    overlap,
+    smc_gd,
+    zero,
+)
 from simcomplete.errors import InputError
 from simcomplete.method import COLUMNS, Method
 from simcomplete.posterior import methods as posterior
 from simcomplete.spectral import methods as spectral
 
-REGISTRY: dict[str, Method] = {
-    method.name: method for method in (*overlap.METHODS, *spectral.METHODS, *posterior.METHODS)
-}
+FAMILIES = (
+    *(overlap, zero, mean, lr, gr, kfmc),
+    *(bpmf, fgsr, nnfn, facnnfn),
+    *(dmc, cmc, fmc),
+    *(spectral, smc_gd, mc_on, mc_fon),
+    posterior,
+)
+REGISTRY: dict[str, Method] = {method.name: method for family in FAMILIES for method in family.METHODS}
 
 
 class MethodTable(tuple[Method, ...]):

@@ -23,7 +23,7 @@ from simcomplete.task import Task
 from simcomplete.tuning import FEWEST, Rehearsal, rehearse
 
 # Good and cheap, cheapest first; every other method can be named in `elect`.
-ELECTORATE = ("overlap", "smcnn", "posterior")
+ELECTORATE = ("overlap", "mean", "smcnn", "lr", "fmc", "posterior")
 OWN = {"budget": 30.0, "elect": None, "objective": "error"}
 
 

@@ -189,5 +189,23 @@ def test_settings_that_cannot_be_used():
         sc.complete(P, Q, method="posterior", objective="speed")
     with pytest.raises(sc.errors.InputError, match="effort='huge' is unknown"):
         sc.complete(P, Q, method="posterior", effort="huge")
-    with pytest.raises(sc.errors.InputError, match="estimates cosines"):
-        sc.complete(P, Q, method="posterior", metric="pearson")
+    for settings in ({"metric": "pearson"}, {"positive": True}):
+        with pytest.raises(sc.errors.InputError, match="estimates cosines"):
+            sc.complete(P, Q, method="posterior", **settings)
+
+
+def test_similarities_alone(digits, hide, tmp_path):
+    P, Q_true = digits[:200], digits[200:240]
+    Q = hide(Q_true, 0.7)
+    S0, truth = sc.overlap_similarity(np.vstack([P, Q])), sc.overlap_similarity(np.vstack([P, Q_true]))
+    counts = sc.overlap_counts(np.vstack([P, Q]))
+    plain = sc.complete_similarity(S0, candidates=200, method="posterior")
+    told = sc.complete_similarity(S0, candidates=200, overlap=counts, method="posterior")
+    for done in (plain, told):
+        assert done.validity.ok, done.validity
+        assert sc.metrics.relative_squared_error(done.similarity(), S0, truth) < 0.35
+        low, high = done.interval(0.9)
+        inside = (truth[200:, :200] >= low) & (truth[200:, :200] <= high)
+        assert inside.mean() > 0.8
+    with pytest.raises(sc.errors.InputError, match="give candidates="):
+        sc.complete_similarity(S0, method="posterior")

@@ -13,16 +13,19 @@ from simcomplete.matrix import SymmetricMatrix
 from simcomplete.method import Method
 from simcomplete.posterior.gaussian import Matrix
 from simcomplete.posterior.model import FEW, Posterior
+from simcomplete.posterior.wiener import complete_similarities
 from simcomplete.status import Status
 from simcomplete.task import Task
 
 
 def run(task: Task, params: dict[str, Any]) -> Completion:
-    """Complete by whichever of the three forms fits what was given."""
-    if task.samples is None or task.queries is None:
+    """Complete by the form that fits what was given: samples, or similarities alone."""
+    if task.given is not None:
+        return from_similarities(task, params)
+    if task.queries is None:
         raise InputError("posterior needs complete candidates and queries; give both to complete()")
-    if task.measure.metric != "cosine":
-        raise InputError(f"posterior estimates cosines; metric={task.measure.metric!r} is not one: leave it out")
+    if task.measure.metric != "cosine" or task.measure.positive:
+        raise InputError("posterior estimates cosines in [-1, 1]; leave out metric and positive")
     scale = typical_length(task.table[: task.n_candidates])
     table = task.table / scale
     P, Q = table[: task.n_candidates], table[task.n_candidates :]
@@ -44,6 +47,34 @@ def run(task: Task, params: dict[str, Any]) -> Completion:
     )
 
 
+def from_similarities(task: Task, params: dict[str, Any]) -> Completion:
+    """Filter the similarities of queries, given an exact block of candidates."""
+    n_p = task.n_candidates
+    if task.given_candidates is None or n_p == task.n:
+        raise InputError("posterior needs to know which rows are exact; give candidates= to complete_similarity()")
+    S = task.similarities
+    seen = None if task.overlap is None else np.diag(task.overlap)
+    found = complete_similarities(
+        S[:n_p, :n_p],
+        S[:n_p, n_p:],
+        None if seen is None else seen[n_p:],
+        None if seen is None else int(seen.max()),
+        rng=task.rng,
+        effort="fast" if params["effort"] == "fast" else "full",
+        query_diagonal=np.diag(S)[n_p:],
+        exact=True,
+    )
+    spread = np.sqrt(np.maximum(1 - found.lengths**2, 1e-4))
+    return task.finish(
+        "posterior",
+        params,
+        SymmetricMatrix(factor=found.factor, diagonal=found.diagonal),
+        choice=found.as_dict(),
+        bars=Bars(spread, found.choice.quantiles),
+        status=Status("computed", "expected similarities by a local Wiener filter, calibrated on the exact block"),
+    )
+
+
 def typical_length(P: Matrix) -> float:
     """Median length of a candidate, so that squares of huge or tiny values stay in range."""
     top = float(np.max(np.abs(P)))
@@ -57,7 +88,7 @@ METHODS = (
     Method(
         name="posterior",
         family="posterior",
-        acts_on="samples",
+        acts_on="both",
         regularizer="Gaussian prior around neighbours",
         solver="conditional expectation",
         psd=True,
@@ -66,6 +97,7 @@ METHODS = (
         random=True,
         out_of_sample=True,
         reference="this project: local-prior Gaussian with learnt lengths",
+        uses=frozenset({"overlap"}),
         parameters={"effort": "full", "objective": "error"},
         run=run,
     ),

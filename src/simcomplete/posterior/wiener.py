@@ -31,6 +31,7 @@ from simcomplete.posterior.wiener_choice import (
 )
 
 LANDMARKS = 3000
+LARGEST = 1e6
 COMPARED = 256  # candidates whose rows the deviation is measured on
 
 
@@ -127,7 +128,7 @@ def complete_similarities(
 
     Examples
     --------
-    Rows of three features, known through their similarities only; one of the queries is seen through noise.
+    Rows of three features, known through their similarities only, three of them through noise.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((203, 3))
@@ -147,9 +148,10 @@ def complete_similarities(
     n = len(S)
     p, q = own[:n], own[n:]
     root = np.where(own > 0, np.sqrt(own), 1.0)
-    # In unit scale a similarity lies within [-1, 1]; noise that leads further is cut off.
+    # In unit scale a similarity lies within [-1, 1]. Noise may lead further, and cutting it off there would bias the
+    # mean of many; only what would overflow is cut.
     S = (S + S.T) / 2 / root[:n, None] / root[:n]
-    s0 = np.clip(s0 / root[:n, None] / root[n:], -1.0, 1.0)
+    s0 = np.clip(s0 / root[:n, None] / root[n:], -LARGEST, LARGEST)
 
     few = np.sort(rng.choice(n, landmarks, replace=False)) if n > landmarks else np.arange(n)
     known, base = semidefinite(S[np.ix_(few, few)])
@@ -212,10 +214,10 @@ def _checked(
     """Arrays of fitting shapes, the diagonal of all rows, and how noisy each query is relative to the mean."""
     S, s0 = np.asarray(S_pp, dtype=np.float64), np.asarray(S0_pq, dtype=np.float64)
     n = len(S)
-    if S.shape != (n, n) or s0.ndim != 2 or len(s0) != n or n == 0:
+    if S.shape != (n, n) or s0.ndim != 2 or len(s0) != n or s0.size == 0:
         raise InputError(
             f"similarities of shapes {S.shape} among candidates and {s0.shape} to queries do not fit; "
-            "give (n_p, n_p) and (n_p, n_q) with n_p >= 1"
+            "give (n_p, n_p) and (n_p, n_q), at least one of each"
         )
     n_q = s0.shape[1]
     own = np.concatenate([np.diag(S), _per_query(query_diagonal, n_q, "query_diagonal", 1.0)])

@@ -42,12 +42,14 @@ class Setting(NamedTuple):
     f: float
 
 
+PARTS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
 # f = 0 is the bare neighbour average, which can be far off: it only ever stands for election beside other f.
 GRIDS = {
-    "full": tuple(
-        Setting(*s) for s in product((3.0, 5.0, 10.0, 20.0), (0.0, 0.75, 1.0), (0.0, 0.01, 0.03, 0.1, 0.3, 1.0))
+    "full": (
+        *(Setting(10.0, 0.0, f) for f in PARTS),  # without a local prior its neighbours do not matter
+        *(Setting(*s) for s in product((3.0, 5.0, 10.0, 20.0), (0.75, 1.0), PARTS)),
     ),
-    "fast": tuple(Setting(10.0, 1.0, f) for f in (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)),
+    "fast": tuple(Setting(10.0, 1.0, f) for f in PARTS),
 }
 
 
@@ -103,17 +105,19 @@ class Choice:
 def population(S: Matrix, rng: np.random.Generator) -> Matrix:
     """Variance of a new row along each eigenvector, out of sample: of one half of the candidates along the other's.
 
-    In sample it would be w_k / n, which is far too large for small eigenvalues of the sample.
+    In sample it would be w_k / n, too large for the first directions, which are fitted to the sample. There are n // 2.
 
     Examples
     --------
     >>> X = np.random.default_rng(0).standard_normal((400, 4)) * [3, 2, 1, 1]
     >>> X /= np.linalg.norm(X, axis=1, keepdims=True)
     >>> population(X @ X.T, np.random.default_rng(0))[:4].round(1)
-    array([0.6, 0.3, 0.1, 0.1])
+    array([0.5, 0.3, 0.1, 0.1])
     """
     n = len(S)
     size = n // 2
+    if size == 0:
+        return np.empty(0)
     found = np.zeros((SPLITS, size))
     for split in found:
         order = rng.permutation(n)

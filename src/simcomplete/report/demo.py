@@ -22,9 +22,9 @@ from simcomplete.similarity import masks
 from simcomplete.similarity.overlap import overlap_similarity
 
 # In the order of the table; the first is what the others start from.
-METHODS = ("overlap", "smcnn", "smcnmf", "smc_nr", "smc_f")
+METHODS = ("overlap", "mean", "lr", "fmc", "smcnn", "smcnmf", "smc_nr", "smc_f", "posterior")
 # The one that the figures show.
-FEATURED = "smcnn"
+FEATURED = "posterior"
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def run(
     methods : sequence of str
         Methods to compare.
     featured : str
-        The one of them to keep the completed matrix of.
+        The one of them to keep the completed matrix of; the last where it is not among them.
     progress : bool, optional
         None shows progress on a terminal, False never.
 
@@ -129,6 +129,7 @@ def run(
     >>> [row.method for row in demo.rows], demo.rows[0].error
     (['overlap', 'smcnn'], 1.0)
     """
+    featured = featured if featured in methods else methods[-1]
     X, y, shape = _digits(candidates, queries, seed)
     observed = masks.random(X[candidates:], missing=missing, random_state=seed)
     P, Q = X[:candidates], masks.apply(X[candidates:], observed)

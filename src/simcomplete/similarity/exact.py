@@ -30,8 +30,15 @@ class CandidateRows:
     def unit(self, rows: slice) -> Array:
         """Unit rows of the plain metric, 0 for a row without evidence."""
         xp = namespace(self.source)
-        Z = prepare(xp.astype(self.source[rows, :], xp.float64), self.measure).Z
-        norm = xp.sqrt(xp.sum(Z * Z, axis=1, keepdims=True))
+        Z = xp.astype(self.source[rows, :], xp.float64)
+        with np.errstate(over="ignore"):
+            energy = xp.sum(Z * Z, axis=1, keepdims=True)
+        # Squares of ordinary numbers need no scaling first; rows are complete, so there is nothing to fill either.
+        ordinary = bool(xp.all((energy > 1e-200) & (energy < 1e200)))
+        if self.measure.metric != "cosine" or not ordinary:
+            Z = prepare(Z, self.measure).Z
+            energy = xp.sum(Z * Z, axis=1, keepdims=True)
+        norm = xp.sqrt(energy)
         if self.measure.epsilon > 0:  # smoothed: a zero row counts as a constant one
             return xp.where(norm > 0, Z / xp.where(norm > 0, norm, 1.0), 1.0 / Z.shape[1] ** 0.5)
         return Z / xp.where(norm > 0, norm, xp.ones_like(norm))

@@ -79,8 +79,8 @@ def _directions(V: Array, SV: Array, gram: Vector, rank: int) -> tuple[Array, Ar
     else:
         s, Q = np.linalg.eigh((gram + gram.T) / 2)
         # A descended factor has columns on their way to 0, which point nowhere yet.
-        kept = int(np.sum(s > 1e-8 * s[-1]))
-        turn = Q[:, ::-1][:, :kept] / np.sqrt(s[::-1][:kept])
+        grown = int(np.sum(s > 1e-8 * s[-1]))
+        turn = Q[:, ::-1][:, :grown] / np.sqrt(s[::-1][:grown])
     turn = like(turn, V, dtype=V.dtype)
     return V @ turn, SV @ turn
 

@@ -21,7 +21,7 @@ Route = Literal["auto", "full", "partial", "iterative", "structured"]
 # Up to here the structured form pays only when it halves the problem.
 SMALL = 2000
 # From here products with S0 are quicker than a decomposition of it, when few vectors are wanted.
-LARGE = 4000
+LARGE = 2000
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def choose(operator: Operator, rank: int) -> Route:
         size = operator.reduced_size
         if 2 * size <= n or (n > SMALL and size < n):
             return "structured"
-    if n > LARGE and rank <= n // 20:
+    if n > LARGE and rank <= n // 40:
         return "iterative"
     return "partial" if rank <= n // 4 else "full"
 

@@ -55,6 +55,10 @@ ITERATIVE = {"max_iter": 10_000, "tol": 1e-7, "scale": "auto", "start": None, "t
 SOLVER = {"solver": "exact", "route": "auto", "verify": None, "step": None, **dict.fromkeys(ITERATIVE)}
 
 
+# What tune=True tries: the paper's ranks, and weights up to where they begin to matter.
+GRID = tuple({"rank": rank, "penalty": weight} for rank in (50, 100, 200) for weight in (1e-3, 1.0, 10.0))
+
+
 def complete(task: Task, name: str, penalty: Penalty, params: dict[str, Any]) -> Completion:
     """Solve the paper's problem with one penalty, and certify the answer; `Task.finish` warns of one that is not ok."""
     _refuse_strangers(params)
@@ -219,6 +223,7 @@ def row(
         out_of_sample=True,
         reference=reference,
         parameters={**(extra or {}), **SOLVER},
+        grid=GRID,
         run=run,
     )
 
