@@ -12,7 +12,6 @@ import simcomplete as sc
 from simcomplete.estimators import PosteriorCompleter
 from simcomplete.posterior.fills import unit_rows
 
-
 # The pickling check fits rows with missing values, which candidates must not have: they need a model of their own.
 INCOMPLETE = {"check_estimators_pickle": "fits rows with NaN, and candidates must be complete"}
 

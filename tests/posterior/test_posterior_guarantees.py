@@ -189,9 +189,9 @@ def test_settings_that_cannot_be_used():
         sc.complete(P, Q, method="posterior", objective="speed")
     with pytest.raises(sc.errors.InputError, match="effort='huge' is unknown"):
         sc.complete(P, Q, method="posterior", effort="huge")
-    for settings in ({"metric": "pearson"}, {"positive": True}):
+    for extra in ({"metric": "pearson"}, {"positive": True}):
         with pytest.raises(sc.errors.InputError, match="estimates cosines"):
-            sc.complete(P, Q, method="posterior", **settings)
+            sc.complete(P, Q, method="posterior", **extra)
 
 
 def test_similarities_alone(digits, hide, tmp_path):

@@ -163,7 +163,13 @@ class Trial:
 
     def row(self) -> dict[str, Any]:
         """For the table."""
-        return {"space": self.space, "noise": self.noise, "rank": self.rank, "power": self.model.power, "squared_error": self.error}
+        return {
+            "space": self.space,
+            "noise": self.noise,
+            "rank": self.rank,
+            "power": self.model.power,
+            "squared_error": self.error,
+        }
 
 
 @dataclass(frozen=True)
