@@ -167,8 +167,8 @@ def complete_similarity(
         progress=progress,
         given=S,
         given_candidates=n_candidates,
-        known=None if known is None else _square(known, n, "known", bool),
-        overlap=None if overlap is None else _square(overlap, n, "overlap", np.int64),
+        known=None if known is None else _square(known, n, "known", bool, order),
+        overlap=None if overlap is None else _square(overlap, n, "overlap", np.int64, order),
         labels=labels,
         order=order,
     )
@@ -250,8 +250,10 @@ def _reordered(S: Array, order: NDArray[np.int64]) -> Array:
     return xp.take(xp.take(S, index, axis=0), index, axis=1)
 
 
-def _square(values: Any, n: int, name: str, dtype: Any) -> NDArray[Any]:
+def _square(values: Any, n: int, name: str, dtype: Any, order: NDArray[np.int64] | None) -> NDArray[Any]:
+    """A hint about every entry, in the order of the rows that were moved."""
     array = np.asarray(to_numpy(values) if not isinstance(values, list) else values)
     if array.shape != (n, n):
         raise InputError(f"{name} has shape {array.shape}; it must match S0, {(n, n)}")
-    return array.astype(dtype)
+    array = array.astype(dtype)
+    return array if order is None else array[np.ix_(order, order)]

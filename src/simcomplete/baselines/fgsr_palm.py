@@ -64,7 +64,7 @@ def palm(
     rho : float
         Steps are 1/(rho L), L the Lipschitz constant for a full mask: 1 is safe, the authors' 0.5 the edge of it.
     accelerate : bool
-        Steps start ahead of the pair where that lowers the objective: five times fewer. False is the authors' form.
+        Steps start ahead of the pair where that lowers the objective: many times fewer. False: the authors' form.
 
     Returns
     -------

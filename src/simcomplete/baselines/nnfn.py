@@ -109,7 +109,7 @@ def complete(
         objective = 0.5 * float(np.sum(rest * rest)) + weight * float(s.sum() - np.linalg.norm(s))
         size, rank = float(np.linalg.norm(s)), int(np.count_nonzero(s))
         # The penalty takes `weight` off each of `rank` values: a step much smaller than that is at the end of its way.
-        scale = max(min(weight * rank**0.5, size), 1e-12 * size, np.finfo(np.float64).tiny)
+        scale = max(min(weight * rank**0.5, size), 1e-9 * size, np.finfo(np.float64).tiny)
         change = float(np.linalg.norm(X - at.X)) / scale
         return Iterate(X, at.X, rest, momentum, objective, change, rank)
 
