@@ -68,6 +68,22 @@ def test_reweighting_of_the_public_program(reference):
     assert run.state.A.shape[1] == file["fgsrp_d"]
 
 
+def completed(run):
+    return run.state.X if hasattr(run.state, "X") else fit(run) + run.state.left
+
+
+@pytest.mark.parametrize("solver", [admm, reweighted])
+def test_variants_end_where_the_completed_matrix_stands_still(reference, solver):
+    """The authors' test: X changes by less than tol/10, for the first time."""
+    _, problem = reference
+    tol = 1e-3
+    run = solver(problem, 10, 0.02, Limits(2000), tol=tol)
+    assert run.status.code == "converged"
+    before, last = (completed(solver(problem, 10, 0.02, Limits(run.n_iter - k), tol=0)) for k in (2, 1))
+    changes = [np.linalg.norm(b - a) / np.linalg.norm(a) for a, b in ((before, last), (last, completed(run)))]
+    assert changes[1] <= tol / 10 < changes[0]
+
+
 def test_the_completed_matrix_is_near_the_clean_one(reference):
     file, problem = reference
     hidden = file["M"] == 0
