@@ -1,6 +1,8 @@
 # Every target sets up what it needs in .venv; run any of them on a fresh clone.
 PYTHON ?= python3
 BIN := .venv/bin
+# A test process per core: more threads in each would only stand in each other's way.
+ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 .PHONY: demo test check bench format clean
 
@@ -8,7 +10,7 @@ demo: .venv/.demo  ## complete the similarities of bundled digits and write a pa
 	$(BIN)/simcomplete demo
 
 test: .venv/.test  ## run the tests
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(ONE_THREAD) $(BIN)/python -m pytest -n auto --dist loadfile
 
 bench: .venv/.test  ## ratios of speed, measured side by side; takes a while
 	$(BIN)/python -m benchmarks
