@@ -57,7 +57,10 @@ def agree(library, rows, method, **params):
     assert_stays(done.similarity(), P)
     assert_stays(done.matrix.array, P)
     np.testing.assert_allclose(to_numpy(done.similarity()), expected.similarity(), atol=1e-8)
-    np.testing.assert_array_equal(done.search(k=1).ids, expected.search(k=1).ids)
+    found, wanted = done.search(k=1), expected.search(k=1)
+    told = wanted.scores > 1e-9  # a query of which nothing is known is nearest to nobody: rounding decides
+    np.testing.assert_array_equal(found.ids[told], wanted.ids[told])
+    assert told.sum() >= 19
     assert done.rank == expected.rank
     assert done.status == expected.status
     assert done.evidence == expected.evidence
