@@ -153,6 +153,7 @@ def test_the_command(tmp_path):
     document = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
     assert [row["runs"] for row in document["summary"]] == [2, 2, 2]
     assert (tmp_path / "out" / "rows.csv").read_text().startswith("method,seed,")
+    assert json.loads((tmp_path / "out" / "summary.json").read_text()) == document["summary"]
     page = Page()
     page.feed((tmp_path / "out" / "index.html").read_text())
     assert len(page.images) == 3

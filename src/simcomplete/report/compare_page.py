@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Sequence
 from functools import partial
 from html import escape
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from simcomplete._version import __version__
+from simcomplete.parts import plain
 from simcomplete.report import charts
 from simcomplete.report.page import Section, figure, page, table, write
 from simcomplete.report.results import SHORT
@@ -46,12 +48,14 @@ def cells(row: dict[str, Any]) -> list[str]:
 
 
 def write_all(folder: Path, summary: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> Path:
-    """Write summary.csv and index.html into a folder; return the page's path."""
+    """Write rows.csv, summary.json and index.html into a folder; return the page's path."""
     names = sorted({name for row in rows for name in row}, key=lambda name: (name not in ("method", "seed"), name))
     with replacing(folder / "rows.csv") as draft, draft.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, names)
         writer.writeheader()
         writer.writerows(rows)
+    with replacing(folder / "summary.json") as draft:
+        draft.write_text(json.dumps(plain(list(summary)), indent=1, allow_nan=False) + "\n", encoding="utf-8")
     path = folder / "index.html"
     write(path, render(summary, rows))
     return path
