@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from simcomplete.datasets import read_table
-from simcomplete.errors import FileFormatError
+from simcomplete.errors import FileFormatError, InputError
 
 NAN = np.nan
 
@@ -114,3 +114,47 @@ def test_refused(read, text, words):
 def test_a_wide_line_fits(read):
     width = 60_000  # 1.4 MB, above Arrow's own block of a megabyte
     assert read(",".join(["1.25" + "0" * 18] * width) + "\n").values.shape == (1, width)
+
+
+@pytest.mark.parametrize("missing", ["?", ["?"], ("?", "unknown")])
+def test_further_spellings_of_missing(read, missing):
+    text = "a,b\n1,?\n?,4\n"
+    assert_array_equal(read(text, missing=missing).values, [[1, NAN], [NAN, 4]])
+    with pytest.raises(FileFormatError, match=r"row 2, column 'a': '\?'.*missing="):
+        read(text)
+
+
+def test_a_first_line_with_a_further_spelling_is_a_row(read):
+    assert_array_equal(read("1,?,3\n4,5,6\n", missing="?").values, [[1, NAN, 3], [4, 5, 6]])
+    assert_array_equal(read("Unknown,2\n3,4\n", missing="unknown").values, [[NAN, 2], [3, 4]])
+
+
+@pytest.mark.parametrize("missing", [99, "99", 99.0, [99]])
+def test_numbers_that_stand_for_missing(read, missing):
+    assert_array_equal(read("99.00,1\n9.9e1,99\n-99,990\n", missing=missing).values, [[NAN, 1], [NAN, NAN], [-99, 990]])
+
+
+def test_a_number_stands_for_missing_in_other_formats_too(tmp_path):
+    np.save(tmp_path / "x.npy", np.array([[0.1, 1]], np.float32))
+    table = read_table(tmp_path / "x.npy", missing=0.1)
+    assert_array_equal(table.values, [[NAN, 1]])
+    assert table.values.dtype == np.float32
+    with pytest.raises(InputError, match=r"missing='\?' is text"):
+        read_table(tmp_path / "x.npy", missing="?")
+
+
+def test_tabs(tmp_path):
+    (tmp_path / "x.tsv").write_text("name\ta, b\tc\nu\t1\tNA\nv\t\t2\n")
+    table = read_table(tmp_path / "x.tsv")
+    assert_array_equal(table.values, [[1, NAN], [NAN, 2]])
+    assert table.labels == ["u", "v"]
+    assert table.columns == ["a, b", "c"]
+
+
+def test_limit(read):
+    table = read("id,a\nu,1\nv,2\nw,3\n", limit=2)
+    assert_array_equal(table.values, [[1], [2]])
+    assert table.labels == ["u", "v"]
+    for wrong in (0, -1, 1.5, "2", True):
+        with pytest.raises(InputError, match="limit="):
+            read("1,2\n", limit=wrong)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from simcomplete.datasets import files, read_table
-from simcomplete.errors import FileFormatError, InputError, SimcompleteError
+from simcomplete.datasets import read_table
+from simcomplete.datasets.formats import arrays
+from simcomplete.errors import FileFormatError, InputError, MemoryLimitError, SimcompleteError
 
 X = np.array([[1.0, np.nan, 3.0], [4.0, 5.0, 6.0]])
 
@@ -52,7 +56,7 @@ class TestNpy:
         assert_array_equal(values, 1)
 
     def test_large_files_are_mapped(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(files, "MAPPED_ABOVE", 10)
+        monkeypatch.setattr(arrays, "MAPPED_ABOVE", 10)
         np.save(tmp_path / "x.npy", X)
         values = read_table(tmp_path / "x.npy").values
         assert isinstance(values, np.memmap)
@@ -62,7 +66,7 @@ class TestNpy:
     @pytest.mark.parametrize("keep", [1, 5, 20, 100, -1])
     def test_truncated(self, tmp_path, monkeypatch, mapped, keep):
         if mapped:
-            monkeypatch.setattr(files, "MAPPED_ABOVE", 0)
+            monkeypatch.setattr(arrays, "MAPPED_ABOVE", 0)
         path = tmp_path / "x.npy"
         np.save(path, X)
         path.write_bytes(path.read_bytes()[:keep])
@@ -132,6 +136,57 @@ class TestNpz:
         refuses(tmp_path / "x.npz", "not an .npz archive")
         np.savez(tmp_path / "y.npz", X=np.array([[None]], dtype=object))
         refuses(tmp_path / "y.npz", "never loaded")
+
+
+class TestHeaders:
+    """A header may promise anything; it is held against the bytes before there is room made for it."""
+
+    def lying(self, shape):
+        file = io.BytesIO()
+        np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": shape})
+        return file.getvalue() + bytes(80)
+
+    @pytest.mark.parametrize("shape", [(10**12, 10**3), (5, 3), (-1, -5)])
+    @pytest.mark.parametrize("mapped", [0, 10**6])
+    def test_npy(self, tmp_path, monkeypatch, shape, mapped):
+        monkeypatch.setattr(arrays, "MAPPED_ABOVE", mapped)
+        (tmp_path / "x.npy").write_bytes(self.lying(shape))
+        refuses(tmp_path / "x.npy", "80 are there")
+
+    def test_npz(self, tmp_path):
+        with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+            archive.writestr("X.npy", self.lying((10**12, 10**3)))
+        refuses(tmp_path / "x.npz", "80 are there")
+
+    def test_a_bomb_in_an_archive(self, tmp_path, monkeypatch):
+        np.savez_compressed(tmp_path / "x.npz", X=np.zeros((1000, 1000)))
+        monkeypatch.setenv("SIMCOMPLETE_MEMORY", "1e6")
+        refuses(tmp_path / "x.npz", "free", error=MemoryLimitError)
+
+
+class TestBeside:
+    """Classes and names that lie beside the samples."""
+
+    def test_classes_and_names(self, tmp_path):
+        np.savez(tmp_path / "x.npz", X=X, y=np.array([3, 200], np.uint8), words=np.array(["u", "v"]))
+        table = read_table(tmp_path / "x.npz")
+        assert table.labels == ["u", "v"]
+        assert_array_equal(table.y - 201, [-198, -1])
+        few = read_table(tmp_path / "x.npz", limit=1)
+        assert (few.labels, few.y.tolist(), few.values.shape) == (["u"], [3], (1, 3))
+
+    def test_what_does_not_fit_is_left(self, tmp_path):
+        objects = np.array([None, None])
+        np.savez(tmp_path / "x.npz", X=X, y=np.arange(3), words=np.array(["u"]), other=objects)
+        table = read_table(tmp_path / "x.npz")
+        assert table.labels is None
+        assert table.y is None
+        np.savez(tmp_path / "z.npz", X=X, y=objects)
+        assert read_table(tmp_path / "z.npz").y is None
+
+    def test_only_beside_the_samples(self, tmp_path):
+        np.savez(tmp_path / "x.npz", X=X, S=np.eye(2), y=np.arange(2))
+        assert read_table(tmp_path / "x.npz", key="S").y is None
 
 
 def test_missing_path_folder_ending_and_empty_file(tmp_path):

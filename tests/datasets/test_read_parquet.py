@@ -14,7 +14,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from simcomplete.datasets import read_table
-from simcomplete.errors import FileFormatError
+from simcomplete.errors import FileFormatError, MemoryLimitError
 
 NAN = np.nan
 
@@ -103,4 +103,12 @@ def test_truncated(path, keep):
 def test_foreign(path):
     path.write_text("a,b\n1,2\n3,4\n5,6\n")
     with pytest.raises(FileFormatError, match="not a Parquet file"):
+        read_table(path)
+
+
+def test_repeated_values_that_would_not_fit(path, monkeypatch):
+    pq.write_table(pa.table({"a": np.zeros(10**6)}), path)
+    assert path.stat().st_size < 10**5
+    monkeypatch.setenv("SIMCOMPLETE_MEMORY", "1e6")
+    with pytest.raises(MemoryLimitError, match="1000000 cells"):
         read_table(path)

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
+from typing import Any
 
-from simcomplete.datasets.bundled import LOADERS, Dataset
-from simcomplete.datasets.files import read_table
-from simcomplete.datasets.table import Table
-from simcomplete.errors import InputError
+from simcomplete.datasets import bundled
+from simcomplete.datasets.catalogue import CATALOGUE
+from simcomplete.datasets.dataset import Dataset
+from simcomplete.datasets.files import read_table, spellings
+from simcomplete.datasets.named import FOLDER_VARIABLE, folder_of, load_named
+from simcomplete.datasets.table import Options, Table
 
-__all__ = ["Dataset", "Table", "load", "names", "read_table"]
+__all__ = ["FOLDER_VARIABLE", "Dataset", "Table", "available", "load", "names", "read_table"]
+
+PathLike = str | os.PathLike[str]
 
 
 def names() -> list[str]:
@@ -17,26 +23,77 @@ def names() -> list[str]:
 
     Examples
     --------
-    >>> names()
-    ['digits']
+    >>> [name for name in names() if name.startswith("imagenet")]
+    ['imagenet', 'imagenet_bovw', 'imagenet_cnn']
     """
-    return sorted(LOADERS)
+    return sorted([*bundled.LOADERS, *CATALOGUE])
 
 
-def load(name: str, path: str | os.PathLike[str] | None = None) -> Dataset:
-    """Load a data set by name, or from a file.
+def available(path: PathLike | None = None) -> dict[str, tuple[Path, ...]]:
+    """Tell which data sets `load` would find, without reading them.
+
+    Parameters
+    ----------
+    path : str or path, optional
+        The folder to look in; the one named by the environment variable SIMCOMPLETE_DATA unless told.
+
+    Returns
+    -------
+    dict
+        Name and files of each; bundled ones have no files.
+
+    Examples
+    --------
+    >>> available()["digits"]
+    ()
+    """
+    folder = folder_of(path)
+    found: dict[str, tuple[Path, ...]] = {name: () for name in bundled.LOADERS if bundled.usable(name)}
+    for name, entry in CATALOGUE.items():
+        files = () if folder is None else entry.find(folder)
+        if files:
+            found[name] = files
+    return dict(sorted(found.items()))
+
+
+def load(
+    name: str,
+    path: PathLike | None = None,
+    *,
+    limit: int | None = None,
+    missing: Any = (),
+    download: bool = False,
+) -> Dataset:
+    """Load a data set by name, from a folder, or from a file.
 
     Parameters
     ----------
     name : str
-        One of `names()`; with `path`, what to call the data.
+        One of `names()`, or NAME of a file NAME.npz, .npy, .parquet or .csv in the folder; with a file as `path`,
+        what to call the data.
     path : str or path, optional
-        A file for `read_table` to read instead.
+        A folder that holds the files of the data set, or one file to read. Unless told it is the folder named by
+        the environment variable SIMCOMPLETE_DATA.
+    limit : int, optional
+        Load only the first rows; of three million word vectors one seldom needs all.
+    missing : str, number or several, optional
+        What else stands for a missing value in the files; see `read_table`.
+    download : bool
+        Where there are no files, download from OpenML the sets that are there (cifar10, mnist, usps). Nothing is
+        downloaded unless this is True.
 
     Returns
     -------
     Dataset
-        The samples `X`, their classes `y` and the `image_shape` where there are such.
+        The samples `X`, their classes `y`, the `image_shape` and `labels` where there are such, and the `files`.
+
+    Raises
+    ------
+    InputError
+        The name is not known, or no file was found; the message says which were looked for, where, and where they
+        come from.
+    FileFormatError
+        A file is truncated, damaged, hostile or of another format.
 
     Examples
     --------
@@ -44,9 +101,4 @@ def load(name: str, path: str | os.PathLike[str] | None = None) -> Dataset:
     >>> data.X.shape, data.image_shape
     ((1797, 64), (8, 8))
     """
-    if path is not None:
-        table = read_table(path)
-        return Dataset(name, table.values, labels=table.labels)
-    if name not in LOADERS:
-        raise InputError(f"there is no data set {name!r}; known are {', '.join(names())}; give path= to read a file")
-    return LOADERS[name]()
+    return load_named(name, path, Options(missing=spellings(missing), limit=limit), download)

@@ -3,45 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from importlib.util import find_spec
 
 import numpy as np
-from numpy.typing import NDArray
+
+from simcomplete.datasets.formats.cifar import WEIGHTS
+from simcomplete.datasets.table import Table
+from simcomplete.errors import optional
+
+SIDE = 16
 
 
-@dataclass(frozen=True)
-class Dataset:
-    """Samples with what is known about them.
-
-    Attributes
-    ----------
-    name : str
-        What the data are called.
-    X : ndarray, shape (n, d)
-        The samples; NaN where a value is missing.
-    y : ndarray, shape (n,), optional
-        The class of each sample.
-    image_shape : tuple of int, optional
-        Height and width where each sample is a picture.
-    labels : list of str, optional
-        One name per sample.
-    """
-
-    name: str
-    X: NDArray[Any]
-    y: NDArray[Any] | None = None
-    image_shape: tuple[int, int] | None = None
-    labels: list[str] | None = None
-
-
-def digits() -> Dataset:
+def digits() -> Table:
     """Scikit-learn's bundled handwritten digits: 1797 pictures of 8 x 8 grey values from 0 to 16."""
     # Here and not above: loading scikit-learn's readers takes longer than reading most files.
     from sklearn.datasets import load_digits
 
     bunch = load_digits()
-    return Dataset("digits", np.asarray(bunch.data, dtype=np.float64), np.asarray(bunch.target), (8, 8))
+    return Table(np.asarray(bunch.data, dtype=np.float64), y=np.asarray(bunch.target), image_shape=(8, 8))
 
 
-LOADERS: dict[str, Callable[[], Dataset]] = {"digits": digits}
+def patches() -> Table:
+    """Grey patches of 16 x 16 that tile scikit-learn's two bundled photographs; the class is the photograph.
+
+    They do not overlap, so that no patch is a shifted copy of another.
+    """
+    optional("PIL", extra="cli", purpose="the data set 'patches' (two photographs)")
+    from sklearn.datasets import load_sample_images
+
+    rows = []
+    for picture in load_sample_images().images:
+        grey = np.rint(picture.astype(np.float64) @ WEIGHTS)
+        down, across = grey.shape[0] // SIDE, grey.shape[1] // SIDE
+        tiles = grey[: down * SIDE, : across * SIDE].reshape(down, SIDE, across, SIDE)
+        rows.append(tiles.transpose(0, 2, 1, 3).reshape(-1, SIDE * SIDE))
+    y = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
+    return Table(np.concatenate(rows), y=y, image_shape=(SIDE, SIDE))
+
+
+LOADERS: dict[str, Callable[[], Table]] = {"digits": digits, "patches": patches}
+
+
+def usable(name: str) -> bool:
+    """Tell whether what the data set needs is installed."""
+    return name != "patches" or find_spec("PIL") is not None

@@ -1,4 +1,4 @@
-"""Tables from comma-separated text.
+"""Tables from text separated by commas or tabs.
 
 Every cell is read as text first and then made a number column by column: that is the one way in which each
 spelling of missing is understood and a cell that is no number can be named by its row and column.
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete.datasets.table import Table, as_table
+from simcomplete.datasets.table import Options, Table, as_table
 from simcomplete.errors import FileFormatError, optional
 
 # Lower case; compared with cells without the blanks around them.
@@ -25,28 +25,30 @@ BATCH = 2**20
 SAY_HEADER = "say which with header=True or header=False (--header or --no-header)"
 
 
-def read_csv(path: Path, header: bool | None = None) -> Table:
-    """Read a .csv file; see `simcomplete.datasets.read_table`."""
-    first, before = _first_line(path)
-    named = _is_header(path, first) if header is None else header
-    columns = _read_cells(path, len(first), skip=before + named)
+def read(path: Path, options: Options) -> Table:
+    """Read a .csv or .tsv file; see `simcomplete.datasets.read_table`."""
+    mark = "\t" if path.suffix.lower() == ".tsv" else ","
+    absent = frozenset(MISSING) | frozenset(options.missing)
+    first, before = _first_line(path, mark)
+    named = _is_header(path, first, absent) if options.header is None else options.header
+    columns = _read_cells(path, len(first), skip=before + named, mark=mark)
     if len(columns[0]) == 0:
         raise FileFormatError(f"{path}: there is a header and no row below it")
     names = first if named else [str(i + 1) for i in range(len(first))]
     # pandas writes its index, often a mere count, under an empty name: it is no feature.
     unnamed = named and first[0] == "" and len(first) > 1
     labels = [cell.strip() for cell in columns[0].to_pylist()]
-    labelled = unnamed or all(_is_text(cell) for cell in labels)
+    labelled = unnamed or all(_is_text(cell, absent) for cell in labels)
     if labelled and len(columns) == 1:
-        marks = [mark for mark in (";", "\t", "|") if mark in first[0]]
-        hint = f"; it looks separated by {marks[0]!r}, only commas are understood" if marks else ""
+        others = [other for other in (";", "\t", "|", ",") if other in first[0]]
+        hint = f"; it looks separated by {others[0]!r}: commas are for .csv, tabs for .tsv" if others else ""
         raise FileFormatError(f"{path}: the only column holds text, numbers are needed{hint}")
     start = 1 if labelled else 0
-    values = _numbers(path, columns[start:], names[start:])
+    values = _numbers(path, columns[start:], names[start:], absent)
     return as_table(path, values, labels if labelled else None, names[start:] if named else None)
 
 
-def _first_line(path: Path) -> tuple[list[str], int]:
+def _first_line(path: Path, mark: str) -> tuple[list[str], int]:
     """Return the cells of the first line that is not blank, and how many lines stand before it."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -54,20 +56,20 @@ def _first_line(path: Path) -> tuple[list[str], int]:
                 if "\0" in line:
                     raise FileFormatError(f"{path}: is not text; give comma-separated values in UTF-8")
                 if line.strip():
-                    return [cell.strip() for cell in next(csv.reader([line]))], before
+                    return [cell.strip() for cell in next(csv.reader([line], delimiter=mark))], before
     except (UnicodeDecodeError, csv.Error) as error:
         raise FileFormatError(f"{path}: is not text in UTF-8 ({error}); save it as UTF-8") from error
     raise FileFormatError(f"{path}: the file is empty")
 
 
-def _is_header(path: Path, cells: list[str]) -> bool:
+def _is_header(path: Path, cells: list[str], absent: frozenset[str]) -> bool:
     """Tell whether the first line names the columns, and refuse to guess where it could be a row as well."""
-    if any(_is_text(cell) for cell in cells[1:]) or len(cells) == 1:
-        return any(_is_text(cell) for cell in cells)
+    if any(_is_text(cell, absent) for cell in cells[1:]) or len(cells) == 1:
+        return any(_is_text(cell, absent) for cell in cells)
     counting = [str(i) for i in range(len(cells))]
     if cells[0] == "" and cells[1:] == counting[:-1] and len(cells) > 2:
         return True  # the default names of a pandas frame, behind its index
-    if _is_text(cells[0]):
+    if _is_text(cells[0], absent):
         reading = f"({cells[0]}, {cells[1]}, ...) could name the columns or be a row and its label"
         raise FileFormatError(f"{path}: the first line {reading}; {SAY_HEADER}")
     if cells == counting and len(cells) > 2:
@@ -76,8 +78,8 @@ def _is_header(path: Path, cells: list[str]) -> bool:
     return False
 
 
-def _is_text(cell: str) -> bool:
-    return cell.lower() not in MISSING and _number(cell) is None
+def _is_text(cell: str, absent: frozenset[str]) -> bool:
+    return cell.lower() not in absent and _number(cell) is None
 
 
 def _number(cell: str) -> float | None:
@@ -87,7 +89,7 @@ def _number(cell: str) -> float | None:
         return None
 
 
-def _read_cells(path: Path, width: int, skip: int) -> list[Any]:
+def _read_cells(path: Path, width: int, skip: int, mark: str) -> list[Any]:
     """Read all cells as text, one Arrow array per column."""
     arrow, reader, _ = _arrow()
     names = [str(i) for i in range(width)]
@@ -102,7 +104,7 @@ def _read_cells(path: Path, width: int, skip: int) -> list[Any]:
             path,
             # One thread: only then does a bad row know its number.
             reader.ReadOptions(use_threads=False, column_names=names, skip_rows=skip, block_size=BLOCK),
-            reader.ParseOptions(invalid_row_handler=note),
+            reader.ParseOptions(delimiter=mark, invalid_row_handler=note),
             reader.ConvertOptions(column_types=dict.fromkeys(names, arrow.string()), strings_can_be_null=False),
         )
     except arrow.ArrowInvalid as error:
@@ -116,7 +118,7 @@ def _read_cells(path: Path, width: int, skip: int) -> list[Any]:
     return list(table.columns)
 
 
-def _numbers(path: Path, columns: list[Any], names: list[str]) -> NDArray[np.float64]:
+def _numbers(path: Path, columns: list[Any], names: list[str], absent: frozenset[str]) -> NDArray[np.float64]:
     """Make columns of text numbers, NaN where missing, or name the first cell that is neither."""
     n = len(columns[0])
     values = np.empty((n, len(columns)))
@@ -125,23 +127,24 @@ def _numbers(path: Path, columns: list[Any], names: list[str]) -> NDArray[np.flo
     for start in range(0, len(columns), step):
         batch = columns[start : start + step]
         try:
-            values[:, start : start + step] = _convert(batch).reshape(len(batch), n).T
+            values[:, start : start + step] = _convert(batch, absent).reshape(len(batch), n).T
         except ValueError as error:
             for name, column in zip(names[start:], batch, strict=False):
                 for row, cell in enumerate(column.to_pylist(), start=1):
-                    if _is_text(cell.strip()):
+                    if _is_text(cell.strip(), absent):
                         raise FileFormatError(
-                            f"{path}: row {row}, column {name!r}: {cell[:40]!r} is not a number; leave the cell empty "
-                            "where it is missing; only the first column may be text: all of it, or unnamed"
+                            f"{path}: row {row}, column {name!r}: {cell[:40]!r} is not a number; where it is missing "
+                            "leave the cell empty, or say missing=; only the first column may be text: all of it, "
+                            "or unnamed"
                         ) from error
             raise FileFormatError(f"{path}: columns {names[start]!r} and after: {error}") from error
     return values
 
 
-def _convert(columns: list[Any]) -> NDArray[np.float64]:
+def _convert(columns: list[Any], absent: frozenset[str]) -> NDArray[np.float64]:
     arrow, _, compute = _arrow()
     cells = compute.utf8_trim_whitespace(arrow.concat_arrays([chunk for column in columns for chunk in column.chunks]))
-    missing = compute.is_in(compute.utf8_lower(cells), value_set=arrow.array(MISSING))
+    missing = compute.is_in(compute.utf8_lower(cells), value_set=arrow.array(sorted(absent)))
     known = compute.if_else(missing, arrow.scalar(None, arrow.string()), cells)
     return np.asarray(compute.cast(known, arrow.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
 

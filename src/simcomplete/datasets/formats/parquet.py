@@ -8,16 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete.datasets.table import Table, as_table
+from simcomplete.datasets.table import Options, Table, as_table
 from simcomplete.errors import FileFormatError, optional
+from simcomplete.memory import require
 
 
-def read_parquet(path: Path) -> Table:
+def read(path: Path, options: Options) -> Table:
     """Read a .parquet file; see `simcomplete.datasets.read_table`."""
     arrow = optional("pyarrow", extra="cli", purpose="reading .parquet files")
     parquet = optional("pyarrow.parquet", extra="cli", purpose="reading .parquet files")
     try:
         with parquet.ParquetFile(path) as file:
+            cells = file.metadata.num_rows * file.metadata.num_columns
+            # Repeated values take next to no room in the file, so its size says nothing.
+            require(16 * cells, f"{path} with {cells} cells", "give fewer rows or columns")
             table = file.read()
     except (arrow.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
