@@ -119,7 +119,7 @@ def test_rank_is_by_the_relative_rule():
 @pytest.fixture(scope="module", params=["partial", "structured"])
 def done(request, small):
     P, Q, _ = small
-    return sc.complete(P, Q, rank=8, route=request.param)
+    return sc.complete(P, Q, method="smcnn", rank=8, route=request.param)
 
 
 def test_validity_of_the_papers_result(done, small):
@@ -156,7 +156,7 @@ def test_validity_from_the_form_alone_agrees(done, monkeypatch):
 def test_frobenius_deviation_counts_the_diagonal_too(digits, hide, monkeypatch):
     P, Q = digits[:60].copy(), hide(digits[60:70], 0.5)
     P[4] = 0
-    done = sc.complete(P, Q, rank=8)
+    done = sc.complete(P, Q, method="smcnn", rank=8)
     exact = done.exact.similarity(slice(0, 60), slice(0, 60))
     monkeypatch.setattr("simcomplete.validity.ENTRY_LIMIT", 0)
     for extra in (done.diagonal, np.linspace(0, 1, 70)):
@@ -204,7 +204,7 @@ def test_keep_candidates_view(done, small):
 
 def test_keep_candidates_as_a_signed_factor(digits, hide):
     P, Q = digits[:300], hide(digits[300:310], 0.5)
-    plain = sc.complete(P, Q, rank=5)
+    plain = sc.complete(P, Q, method="smcnn", rank=5)
     view = plain.view(keep_candidates=True)
     assert view.factor.shape == (310, 5 + 64 + 5)  # smaller than 310 x 310
     assert (view.signs == -1).sum() == 5
@@ -218,7 +218,7 @@ def test_keep_candidates_as_a_signed_factor(digits, hide):
 def test_keep_candidates_with_a_row_without_evidence(digits, hide):
     P, Q = digits[:300].copy(), hide(digits[300:310], 0.5)
     P[2] = 0
-    view = sc.complete(P, Q, rank=5, keep_candidates=True)
+    view = sc.complete(P, Q, method="smcnn", rank=5, keep_candidates=True)
     np.testing.assert_allclose(view.similarity("candidates", "candidates"), sc.overlap_similarity(P), atol=1e-12)
     assert view.validity.candidates_exact.ok
 
@@ -228,13 +228,13 @@ def test_clip_view(done):
     np.testing.assert_allclose(view.similarity(), np.clip(done.similarity(), -1, 1), atol=1e-14)
     assert view.validity.bounded.ok
     assert view.search(k=3).scores.max() <= 1
-    positive = sc.complete(np.eye(3), -np.eye(3), positive=True, clip=True)
+    positive = sc.complete(np.eye(3), -np.eye(3), method="smcnn", positive=True, clip=True)
     assert positive.similarity().min() >= 0
 
 
 def test_views_together_and_from_complete(small):
     P, Q, _ = small
-    asked = sc.complete(P, Q, rank=8, unit_diagonal=True, keep_candidates=True, clip=True)
+    asked = sc.complete(P, Q, method="smcnn", rank=8, unit_diagonal=True, keep_candidates=True, clip=True)
     v = asked.validity
     assert v.unit_diagonal.ok
     assert v.bounded.ok
@@ -243,12 +243,14 @@ def test_views_together_and_from_complete(small):
 
 def test_nothing_to_keep(small):
     with pytest.raises(InputError, match="no exact candidate block"):
-        sc.complete(small[0], keep_candidates=True)
+        sc.complete(small[0], method="smcnn", keep_candidates=True)
 
 
 def test_positive_scores_end_to_end(small):
     P, Q, _ = small
-    dense, structured = (sc.complete(P, Q, rank=20, positive=True, route=r) for r in ("full", "structured"))
+    dense, structured = (
+        sc.complete(P, Q, method="smcnn", rank=20, positive=True, route=r) for r in ("full", "structured")
+    )
     np.testing.assert_allclose(dense.similarity(), structured.similarity(), atol=1e-8)
     S0 = (1 + sc.overlap_similarity(np.vstack([P, Q]))) / 2
     np.testing.assert_allclose(sc.complete(P, Q, method="overlap", positive=True).similarity(), S0, atol=1e-12)
@@ -258,10 +260,10 @@ def test_a_given_matrix_with_candidates_in_any_order():
     X = RNG.standard_normal((12, 5))
     S0 = sc.overlap_similarity(X)
     which = np.arange(12) % 3 != 0
-    done = sc.complete_similarity(S0, candidates=which, rank=3)
+    done = sc.complete_similarity(S0, method="smcnn", candidates=which, rank=3)
     assert done.n_candidates == 8
     assert done.order.tolist() == [1, 2, 4, 5, 7, 8, 10, 11, 0, 3, 6, 9]
-    plain = sc.complete_similarity(S0, rank=3).similarity()
+    plain = sc.complete_similarity(S0, method="smcnn", rank=3).similarity()
     np.testing.assert_allclose(done.similarity(), plain[np.ix_(done.order, done.order)], atol=1e-10)
     kept = done.view(keep_candidates=True)
     np.testing.assert_allclose(kept.similarity("candidates", "candidates"), S0[which][:, which], atol=1e-12)
@@ -312,5 +314,5 @@ def test_summary_and_repr(done):
 def test_same_seed_same_bits(small):
     P, Q, _ = small
     for route in ("partial", "iterative", "structured"):
-        a, b = (sc.complete(P, Q, rank=6, route=route, random_state=3) for _ in range(2))
+        a, b = (sc.complete(P, Q, method="smcnn", rank=6, route=route, random_state=3) for _ in range(2))
         np.testing.assert_array_equal(a.factor, b.factor)

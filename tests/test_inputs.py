@@ -132,9 +132,9 @@ def test_candidate_rows_of_a_matrix_that_cannot_be_used(candidates):
 
 def test_hints_a_method_cannot_use_are_refused_not_ignored():
     with pytest.raises(InputError, match="cannot use known="):
-        sc.complete_similarity(np.eye(3), known=np.ones((3, 3), bool))
+        sc.complete_similarity(np.eye(3), method="smcnn", known=np.ones((3, 3), bool))
     with pytest.raises(InputError, match="cannot use overlap="):
-        sc.complete_similarity(np.eye(3), overlap=np.ones((3, 3), int))
+        sc.complete_similarity(np.eye(3), method="smcnn", overlap=np.ones((3, 3), int))
 
 
 # Odd, but good.
@@ -178,11 +178,11 @@ def test_float16_becomes_float32_and_integers_float64():
 
 
 def test_one_sample():
-    done = sc.complete(GOOD[:1])
+    done = sc.complete(GOOD[:1], method="smcnn")
     np.testing.assert_allclose(done.similarity(), [[1 - 0.0005]])
     with pytest.raises(InputError, match="no other sample"):
         done.search()
-    pair = sc.complete(GOOD[:1], GOOD[1:2])
+    pair = sc.complete(GOOD[:1], GOOD[1:2], method="smcnn")
     assert pair.search(k=5).ids.tolist() == [[0]]
 
 
@@ -200,7 +200,7 @@ def test_constant_and_zero_rows():
 def test_a_row_with_nothing_observed_is_allowed_and_reported():
     X = GOOD.copy()
     X[4] = np.nan
-    done = sc.complete(X)
+    done = sc.complete(X, method="smcnn")
     assert done.evidence.rows_without == (4,)
     assert done.evidence.pairs_without == 7
     assert done.diagonal.tolist() == [0, 0, 0, 0, 1, 0, 0, 0]

@@ -75,7 +75,7 @@ def test_shell_commands_run(tmp_path, monkeypatch, capsys):
             main()
         assert ended.value.code == 0, line
         assert capsys.readouterr().out.strip(), line
-    assert sc.load("completed").params["rank"] == 5
+    assert sc.load("completed").params["chosen_by"] == "auto"
 
 
 def test_the_table_is_what_the_demo_prints():

@@ -118,7 +118,7 @@ def test_without_values_to_hide_there_is_no_election(data):
         ({"budget": -1}, "budget"),
         ({"objective": "speed"}, "objective='speed' is unknown"),
         ({"elect": ["best"]}, "method='best' is unknown"),
-        ({"speed": 1}, "'auto' has no parameter 'speed'"),
+        ({"speed": 1}, "has the parameter 'speed'"),
     ],
 )
 def test_settings_that_cannot_be_used(data, settings, words):
@@ -143,3 +143,26 @@ def test_tuning_by_hand(data):
         sc.complete(P[:5], Q, method="smcnn", tune=True)
     with pytest.raises(InputError, match="no settings to tune"):
         sc.complete(P, Q, method="overlap", tune=True)
+
+
+def test_a_parameter_names_its_methods(data):
+    P, Q, _ = data
+    assert sc.complete(P, Q, effort="fast").params["effort"] == "fast"
+    assert sc.complete(P, rank=5, solver="descent").method == "smcnn"
+    done = sc.complete(P, Q, penalty=1.0, verify=False)
+    assert done.method == "smcnn"
+    assert done.election == []
+
+
+def test_nothing_missing_elects_exact_similarities(data):
+    P, _, Q = data
+    done = sc.complete(P, Q)
+    assert done.method == "posterior"
+    np.testing.assert_allclose(done.similarity(), sc.overlap_similarity(np.vstack([P, Q])), atol=1e-12)
+
+
+def test_other_measures_get_a_method_that_knows_them(data):
+    P, Q, _ = data
+    assert sc.complete(P, metric="pearson").method == "smcnn"
+    table = {row["method"]: row["note"] for row in sc.complete(P, Q, positive=True).election}
+    assert table["posterior"].startswith("failed: posterior estimates cosines")

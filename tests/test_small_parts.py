@@ -35,7 +35,7 @@ def test_memory_is_measured_and_can_be_told(monkeypatch):
 def test_a_similarity_matrix_that_cannot_fit_is_refused_before_it_is_made(monkeypatch):
     monkeypatch.setenv("SIMCOMPLETE_MEMORY", "1e5")
     with pytest.raises(MemoryLimitError, match=r"the 200 x 200 similarity matrix needs 312.5 KiB.*candidates"):
-        sc.complete(np.ones((200, 3)))
+        sc.complete(np.ones((200, 3)), method="smcnn")
     with pytest.raises(MemoryError):
         sc.overlap_counts(np.ones((200, 3)))
 
@@ -43,7 +43,7 @@ def test_a_similarity_matrix_that_cannot_fit_is_refused_before_it_is_made(monkey
 def test_candidates_and_queries_need_no_such_matrix(monkeypatch):
     X = np.random.default_rng(0).random((3000, 4))
     monkeypatch.setenv("SIMCOMPLETE_MEMORY", "2e6")  # 3001 x 3001 would be 72 MB
-    done = sc.complete(X, np.array([[1.0, np.nan, 0.5, np.nan]]), rank=3)
+    done = sc.complete(X, np.array([[1.0, np.nan, 0.5, np.nan]]), method="smcnn", rank=3)
     assert done.params["route"] == "structured"
     assert done.search(k=2).ids.shape == (1, 2)
     with pytest.raises(MemoryLimitError, match="search"):

@@ -23,7 +23,7 @@ def complete(
     candidates: Any,
     queries: Any = None,
     *,
-    method: str = "smcnn",
+    method: str = "auto",
     rank: int | None = None,
     penalty: float = 1e-3,
     metric: Metric = "cosine",
@@ -46,9 +46,10 @@ def complete(
     queries : array or frame of shape (n_q, d), optional
         Samples with NaN where a value is missing.
     method : str
-        A name from `sc.methods()`.
+        A name from `sc.methods()`, or "auto": hide known values of the candidates, let methods find them again, and
+        take the best; `done.election` shows the table. Where nothing can be hidden, "auto" is "posterior".
     rank : int, optional
-        Bound on the rank, at most the number of samples; None means min(100, n).
+        Bound on the rank, for methods that have one, at most the number of samples; None means min(100, n).
     penalty : float
         Weight of the method's penalty, lambda of the paper.
     metric : {"cosine", "pearson"}
@@ -109,7 +110,7 @@ def complete_similarity(
     candidates: Any = None,
     known: Any = None,
     overlap: Any = None,
-    method: str = "smcnn",
+    method: str = "auto",
     rank: int | None = None,
     penalty: float = 1e-3,
     unit_diagonal: bool = False,
@@ -132,8 +133,11 @@ def complete_similarity(
         True where an entry is exact, for methods that can hold entries fixed.
     overlap : array of int, shape (n, n), optional
         How many features each pair has in common, for methods that weigh by it.
-    method, rank, penalty, unit_diagonal, keep_candidates, clip, random_state, progress, **params
-        As in `complete`; `method` must act on similarities.
+    method : str
+        One that acts on similarities, or "auto": "posterior" with `candidates`, else the nearest valid matrix ("dmc"),
+        above 2000 rows the exact low-rank one ("smcnn").
+    rank, penalty, unit_diagonal, keep_candidates, clip, random_state, progress, **params
+        As in `complete`.
 
     Returns
     -------

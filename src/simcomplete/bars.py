@@ -14,7 +14,9 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Bars:
-    """Half-width of query q at a level: the level's quantile times `spread` of q.
+    """Half-width of a pair at a level: the level's quantile times the spread of the pair.
+
+    The spread of two rows is sqrt(1 - l_i^2 l_j^2), l the lengths of their vectors. Complete candidates have length 1.
 
     Attributes
     ----------
@@ -26,19 +28,26 @@ class Bars:
     Examples
     --------
     >>> bars = Bars(np.array([0.5, 0.1]), np.linspace(0, 2, 1001))
-    >>> bars.half_width(0.9)
-    array([0.9 , 0.18])
+    >>> bars.half_width(0.9, np.array([0, 1]))
+    array([[0.9 ],
+           [0.18]])
     """
 
     spread: Matrix
     quantiles: Matrix
 
-    def half_width(self, level: float) -> Matrix:
-        """Half-width of every query's interval."""
+    def half_width(
+        self, level: float, rows: NDArray[np.int64], cols: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """Half-widths of queries' intervals with complete candidates, (rows, 1), or with each other, (rows, cols)."""
         if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
             raise InputError(f"level={level!r} must be a number between 0 and 1, such as 0.9")
         z = float(np.interp(level, np.linspace(0, 1, len(self.quantiles)), self.quantiles))
-        return z * self.spread
+        if cols is None:
+            return z * self.spread[rows][:, None]
+        known = 1 - self.spread**2
+        width = np.sqrt(np.maximum(1 - np.outer(known[rows], known[cols]), 0.0))
+        return np.where(rows[:, None] == cols[None, :], 0.0, z * width)
 
     @property
     def confidence(self) -> Matrix:

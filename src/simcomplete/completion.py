@@ -185,7 +185,7 @@ class Completion:
         return nearest(self.matrix, wanted, pool, min(int(k), others), exclude_self=among, progress=progress)
 
     def interval(self, level: float = 0.9, rows: Any = None, cols: Any = None) -> tuple[Array, Array]:
-        """Return error bars of the similarities of queries with candidates.
+        """Return error bars of the similarities of queries with candidates, or of all rows with all.
 
         They come from simulated queries: honest when values are missing at random or by occlusion, too narrow when
         whether a value is missing depends on the value.
@@ -202,11 +202,11 @@ class Completion:
         low, high : array of shape (n_q, n_p)
             Clipped to [-1, 1].
         """
-        half = self._bars().half_width(level)
+        bars = self._bars()
         asked = np.atleast_1d(np.arange(self.n_queries)[slice(None) if rows is None else rows])
-        among = slice(0, self.n_candidates) if cols is None else np.atleast_1d(np.arange(self.n_candidates)[cols])
-        middle = to_numpy(self.similarity(asked + self.n - self.n_queries, among))
-        width = half[asked][:, None].astype(middle.dtype)
+        among = np.atleast_1d(np.arange(self.n_candidates)[slice(None) if cols is None else cols])
+        middle = to_numpy(self.similarity(asked + self.n - self.n_queries, "candidates" if cols is None else among))
+        width = bars.half_width(level, asked, among if self.together else None).astype(middle.dtype)
         return np.clip(middle - width, -1.0, 1.0), np.clip(middle + width, -1.0, 1.0)
 
     @property

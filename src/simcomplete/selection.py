@@ -24,6 +24,7 @@ from simcomplete.tuning import FEWEST, Rehearsal, rehearse
 
 # Good and cheap, cheapest first; every other method can be named in `elect`.
 ELECTORATE = ("overlap", "mean", "smcnn", "lr", "fmc", "posterior")
+EQUAL = 1e-12  # errors below this are rounding
 OWN = {"budget": 30.0, "elect": None, "objective": "error"}
 
 
@@ -35,20 +36,23 @@ def complete_auto(task: Task, params: dict[str, Any]) -> Completion:
     task : Task
         What to complete.
     params : dict
-        `budget` (seconds, 30), `elect` (names of methods), `objective` ("error" or "recall"), and parameters that go to
-        every method in the election that has them.
+        `budget` (seconds, 30), `elect` (names), `objective` ("error" or "recall"), and parameters of methods:
+        only those that have all of them stand for election.
     """
     settings = {name: params.pop(name, default) for name, default in OWN.items()}
     budget = check_number(settings["budget"], "budget")
     if settings["objective"] not in ("error", "recall"):
         raise InputError(f"objective={settings['objective']!r} is unknown; use 'error' or 'recall'")
     names = tuple(settings["elect"] or ELECTORATE)
-    rows = [find(name) for name in names]
-    _check_names(rows, params)
+    rows = _with_parameters([find(name) for name in names], params)
     without = _without_election(task)
-    if without is not None:
-        method = find(without)
-        done = method.run(task, parameters(method, _fitting(method, params, settings["objective"])))
+    if without is not None or (params and len(rows) == 1):
+        usual = find(without) if without else rows[0]
+        method = usual if all(name in usual.parameters for name in params) else rows[-1]
+        own = _fitting(method, params, settings["objective"])
+        if task.known is not None and method.name == "dmc":
+            own = {"variant": "fixed", **own}  # the one that holds entries
+        done = method.run(task, parameters(method, own))
         return replace(done, election=[], params={**done.params, "chosen_by": "auto"})
     rehearsal = rehearse(task)
     table = _campaign(rows, rehearsal, params, settings, budget, task.progress)
@@ -97,9 +101,10 @@ def _stand(method: Method, rehearsal: Rehearsal, given: dict[str, Any], share: f
 
 def _elected(task: Task, table: list[dict[str, Any]], params: dict[str, Any], objective: str) -> Completion:
     """Run the winner; should it fail on the real data, the next, and say so."""
+    # Of equals (nothing was missing, say) the last, which knows most.
     ranked = sorted(
-        (row for row in table if row["error"] is not None),
-        key=lambda row: (row["error"],) if objective == "error" else (-row["recall"], row["error"]),
+        (row for row in reversed(table) if row["error"] is not None),
+        key=lambda row: (0.0 if objective == "error" else -row["recall"], max(row["error"], EQUAL)),
     )
     for row in ranked:
         method = find(row["method"])
@@ -123,7 +128,8 @@ def _without_election(task: Task) -> str | None:
     if task.queries is not None and task.n_candidates >= FEWEST:
         return None
     if task.given is None:
-        return "posterior"
+        plain = task.measure.metric == "cosine" and not task.measure.positive
+        return "posterior" if plain else "smcnn"
     # Only similarities: with an exact block the posterior filter, else the nearest valid matrix while it is affordable.
     if task.given_candidates is not None and task.given_candidates < task.n:
         return "posterior"
@@ -136,9 +142,13 @@ def _fitting(method: Method, params: dict[str, Any], objective: str) -> dict[str
     return {name: value for name, value in given.items() if name in method.parameters}
 
 
-def _check_names(rows: Sequence[Method], params: dict[str, Any]) -> None:
-    """Refuse a parameter that no method in the election has."""
-    for name in params:
-        if not any(name in method.parameters for method in rows):
-            known = ", ".join(OWN)
-            raise InputError(f"method 'auto' has no parameter {name!r}; it takes {known} and those of its methods")
+def _with_parameters(rows: Sequence[Method], params: dict[str, Any]) -> list[Method]:
+    """Those methods that have every parameter given: who asks for a solver wants a method that has one."""
+    fit = [method for method in rows if all(name in method.parameters for name in params)]
+    if not fit:
+        given = ", ".join(map(repr, params))
+        raise InputError(
+            f"no method in the election ({', '.join(method.name for method in rows)}) has the parameter {given}; "
+            f"'auto' itself takes {', '.join(OWN)}: name a method, or leave it out"
+        )
+    return fit

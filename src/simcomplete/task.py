@@ -18,7 +18,7 @@ from simcomplete.matrix import SymmetricMatrix
 from simcomplete.similarity.exact import CandidateBlock, CandidateRows
 from simcomplete.similarity.measure import Evidence, Measure
 from simcomplete.similarity.operator import CandidateQuerySimilarity, DenseSimilarity, Operator
-from simcomplete.similarity.overlap import overlap_matrix
+from simcomplete.similarity.overlap import overlap_evidence, overlap_matrix
 
 
 @dataclass
@@ -102,6 +102,11 @@ class Task:
     @property
     def evidence(self) -> Evidence | None:
         """What the similarities stand on; unknown for a given matrix."""
+        if self.given is None and self.queries is None and "operator" not in self.__dict__:
+            if self._evidence is None:  # a method that never asked for S0 does not need it held
+                assert self.samples is not None  # see n
+                self._evidence = overlap_evidence(self.samples, self.measure, progress=self.progress)
+            return self._evidence
         operator = self.operator
         if isinstance(operator, CandidateQuerySimilarity):
             return operator.evidence()

@@ -19,6 +19,7 @@ from simcomplete.arrays import like, to_numpy
 from simcomplete.completion import Completion
 from simcomplete.errors import InputError, NotConvergedWarning
 from simcomplete.inputs import Samples
+from simcomplete.matrix import take
 from simcomplete.method import Method
 from simcomplete.metrics import recall_at
 from simcomplete.progress import track
@@ -41,6 +42,13 @@ class Rehearsal:
         """Similarities over common features of the simulated queries: an error of 1."""
         return np.asarray(to_numpy(self.task.operator.dense())[self.task.n_candidates :], dtype=np.float64)
 
+    @cached_property
+    def unit(self) -> float:
+        """What an error is measured by: that of the start, or the truth itself where nothing is missing."""
+        gap = float(np.sum((self.start - self.truth) ** 2))
+        whole = float(np.sum(self.truth**2))
+        return gap if gap > 1e-20 * whole else whole or 1.0
+
     def score(self, method: Method, params: Mapping[str, Any]) -> tuple[float, float, Completion]:
         """Relative squared error of the queries' similarities, recall at 10, and the result itself."""
         task, own = setting(self.task, method, params)
@@ -49,7 +57,7 @@ class Rehearsal:
             done = method.run(task, own)
         n_p = task.n_candidates
         S = to_numpy(done.similarity("queries"))
-        error = float(np.sum((S - self.truth) ** 2) / np.sum((self.start - self.truth) ** 2))
+        error = float(np.sum((S - self.truth) ** 2)) / self.unit
         return error, float(recall_at(S[:, :n_p], self.truth[:, :n_p], k=10)), done
 
 
@@ -83,9 +91,8 @@ def rehearse(task: Task) -> Rehearsal:
     rng = np.random.default_rng(task.seed())
     held = min(SIMULATED, n_p // 4)
     order = rng.permutation(n_p)[: held + REST]
-    rows = to_numpy(P)
     hidden = np.isnan(to_numpy(Q))[rng.integers(task.queries.n, size=held)]
-    true, rest = rows[np.sort(order[:held])], rows[np.sort(order[held:])]
+    true, rest = (to_numpy(take(P, np.sort(some))) for some in (order[:held], order[held:]))
     others = Samples(like(rest, P), None)
     shown = _another(task, others, Samples(like(np.where(hidden, np.nan, true), P), None))
     whole = _another(task, others, Samples(like(true, P), None))

@@ -56,14 +56,16 @@ def fails(*arguments, code=2):
 
 class TestComplete:
     def test_it_is_the_library(self, room):
-        facts = as_json("complete", "p.npy", "q.npy", "-o", "out", "--rank", "2", "--penalty", "0.1")
-        done, expected = sc.load("out"), sc.complete(P, Q, rank=2, penalty=0.1)
+        facts = as_json(
+            "complete", "p.npy", "q.npy", "-o", "out", "--method", "smcnn", "--rank", "2", "--penalty", "0.1"
+        )
+        done, expected = sc.load("out"), sc.complete(P, Q, method="smcnn", rank=2, penalty=0.1)
         np.testing.assert_array_equal(done.similarity(), expected.similarity())
         assert facts.pop("output") == "out"
         assert facts == json.loads(json.dumps(expected.summary()))
 
     def test_labels_and_summary_from_csv(self, room):
-        text = run("complete", "p.csv", "q.csv", "-o", "out").stdout
+        text = run("complete", "p.csv", "q.csv", "-o", "out", "--method", "smcnn").stdout
         assert sc.load("out").labels == ["u", "v", "w", "x", "q1", "q2"]
         for word in ("smcnn", "saved: out", "unit diagonal", "optimal"):
             assert word in text

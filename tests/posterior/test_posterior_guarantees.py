@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.ndimage import zoom
 
 import simcomplete as sc
 from simcomplete.posterior.fills import unit_rows
@@ -209,3 +210,22 @@ def test_similarities_alone(digits, hide, tmp_path):
         assert inside.mean() > 0.8
     with pytest.raises(sc.errors.InputError, match="give candidates="):
         sc.complete_similarity(S0, method="posterior")
+
+
+@pytest.fixture(scope="module")
+def pictures(digits):
+    """Digits as pictures of 28 x 28: 784 features, far more than candidates."""
+    return np.stack([zoom(row.reshape(8, 8), 3.5, order=1, grid_mode=True, mode="nearest").ravel() for row in digits])
+
+
+@every_effort
+@pytest.mark.parametrize("pattern", ["square", "stripes"])
+@pytest.mark.parametrize("missing", [0.3, 0.8])
+def test_few_candidates_and_whole_regions_missing_do_no_harm(pictures, effort, pattern, missing):
+    # Plain Gaussian conditioning loses to the overlap similarity here.
+    P, whole = pictures[:100], pictures[100:160]
+    Q = sc.masks.apply(whole, getattr(sc.masks, pattern)(whole, missing=missing, shape=(28, 28)))
+    S0, truth = (sc.overlap_similarity(np.vstack([P, rest]))[100:, :100] for rest in (Q, whole))
+    S = sc.complete(P, Q, method="posterior", effort=effort).similarity("queries", "candidates")
+    assert sc.metrics.relative_squared_error(S, S0, truth) < 1
+    assert sc.metrics.recall_at(S, truth, k=10) >= sc.metrics.recall_at(S0, truth, k=10) - 0.01

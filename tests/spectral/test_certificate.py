@@ -69,13 +69,13 @@ def test_unverified_says_so_and_agrees(problem):
 
 def test_rank_condition_of_the_paper():
     S0 = np.kron(np.eye(2), np.ones((3, 3)))  # rank 2
-    assert sc.complete_similarity(S0, rank=3).certificate.rank_below_bound
-    assert not sc.complete_similarity(S0, rank=2).certificate.rank_below_bound
+    assert sc.complete_similarity(S0, method="smcnn", rank=3).certificate.rank_below_bound
+    assert not sc.complete_similarity(S0, method="smcnn", rank=2).certificate.rank_below_bound
 
 
 def test_verify_can_be_turned_off(small):
     P, Q, _ = small
-    done = sc.complete(P, Q, rank=5, verify=False)
+    done = sc.complete(P, Q, method="smcnn", rank=5, verify=False)
     assert not done.certificate.verified
     assert done.params["verify"] is False
     assert done.status.code == "optimal"

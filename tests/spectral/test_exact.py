@@ -183,17 +183,17 @@ def test_no_random_factor_beats_the_exact_one(seed, n, penalty, method, data):
 
 def test_the_route_is_chosen_by_size(small):
     P, Q, _ = small
-    assert sc.complete(P, Q, rank=5).params["route"] == "partial"
-    assert sc.complete(P, Q[:1], rank=60).params["route"] == "full"
-    assert sc.complete(np.vstack([P] * 5), Q[:10], rank=5).params["route"] == "structured"
+    assert sc.complete(P, Q, method="smcnn", rank=5).params["route"] == "partial"
+    assert sc.complete(P, Q[:1], method="smcnn", rank=60).params["route"] == "full"
+    assert sc.complete(np.vstack([P] * 5), Q[:10], method="smcnn", rank=5).params["route"] == "structured"
 
 
 def test_unknown_settings(small):
     P, Q, _ = small
     with pytest.raises(sc.errors.InputError, match="route='clever' is unknown"):
-        sc.complete(P, Q, route="clever")
+        sc.complete(P, Q, method="smcnn", route="clever")
     with pytest.raises(sc.errors.InputError, match="needs complete candidates and queries"):
-        sc.complete(P, route="structured")
+        sc.complete(P, method="smcnn", route="structured")
     with pytest.raises(sc.errors.InputError, match="variant='best' is unknown"):
         sc.complete(P, Q, method="smc_f", variant="best")
     with pytest.raises(sc.errors.InputError, match="has no parameter 'variant'"):

@@ -70,7 +70,7 @@ def tables(paths: Sequence[Path], key: str | None, header: bool | None) -> list[
     `key` and `header` are for the files they can be for; if there is none, the first file refuses them.
     """
     archives = [path for path in paths if path.suffix.lower() == ".npz"] or paths[:1]
-    texts = [path for path in paths if path.suffix.lower() == ".csv"] or paths[:1]
+    texts = [path for path in paths if path.suffix.lower() in (".csv", ".tsv")] or paths[:1]
     read = [
         read_table(path, key if path in archives else None, header=header if path in texts else None) for path in paths
     ]

@@ -14,8 +14,9 @@ from simcomplete.completion import Completion
 from simcomplete.errors import InputError
 from simcomplete.inputs import as_samples
 from simcomplete.posterior.choice import Objective
-from simcomplete.posterior.methods import typical_length
-from simcomplete.posterior.model import Effort, Posterior
+from simcomplete.posterior.factors_choice import RowsCompletion
+from simcomplete.posterior.methods import fit_rows, typical_length
+from simcomplete.posterior.model import Effort, Posterior, check_settings
 from simcomplete.search import Neighbours, top_k
 
 PATTERNS = 200  # masks to calibrate for when none are given
@@ -40,7 +41,8 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     Attributes
     ----------
     candidates_ : array of shape (n_samples, n_features)
-        Unit rows of the candidates; products with transformed rows are similarities.
+        Unit rows of the candidates (shorter where they are incomplete); products with transformed rows are
+        similarities.
     choice_ : dict
         What the calibration chose and how well it did on simulated queries.
     n_features_in_ : int
@@ -69,12 +71,13 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, masks: Any = None) -> Self:
-        """Take complete candidates and calibrate on them.
+        """Take candidates and calibrate on them.
 
         Parameters
         ----------
         X : array or frame of shape (n_samples, n_features)
-            Complete candidates.
+            Candidates. Where some values are missing, a factor model of all rows takes the place of the candidates'
+            own; it can transform and search, not grow or forget.
         y : Ignored
             Here by convention.
         masks : array of bool, shape (n_masks, n_features), optional
@@ -85,11 +88,16 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self : object
             The fitted estimator.
         """
-        P = self._checked(X, reset=True, complete=True)
+        P = self._checked(X, reset=True)
         self._dtype = P.dtype
         P = P.astype(np.float64)
-        self._scale = typical_length(P)
-        self._calibrate(Posterior.fit(P / self._scale, self.effort), masks)
+        self._scale = typical_length(np.nan_to_num(P))
+        check_settings(self.effort, self.objective)
+        if np.isnan(P).any():
+            shown = None if masks is None else self._patterns(masks, P.shape[1])
+            self._keep(fit_rows(P / self._scale, generator(self.random_state), self.effort, masks=shown))
+        else:
+            self._calibrate(Posterior.fit(P / self._scale, self.effort), masks)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -109,8 +117,9 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """
         if not hasattr(self, "_model"):
             return self.fit(X)
+        model = self._growing("partial_fit")
         P = self._checked(X, reset=False, complete=True).astype(np.float64)
-        self._keep(self._model.with_rows(P / self._scale))
+        self._keep(model.with_rows(P / self._scale))
         return self
 
     def forget(self, rows: Any) -> Self:
@@ -127,6 +136,7 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             The estimator.
         """
         check_is_fitted(self)
+        model = self._growing("forget")
         n = len(self.candidates_)
         try:
             gone = np.unique(np.atleast_1d(np.arange(n)[rows]))
@@ -134,7 +144,7 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             raise InputError(f"rows={rows!r} does not fit the {n} candidates: {error}") from error
         if len(gone) == n:
             raise InputError(f"all {n} candidates would be forgotten; keep at least one, or fit anew")
-        self._keep(self._model.without(gone))
+        self._keep(model.without(gone))
         return self
 
     def recalibrate(self, masks: Any = None) -> Self:
@@ -151,7 +161,7 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             The estimator.
         """
         check_is_fitted(self)
-        self._calibrate(self._model, masks)
+        self._calibrate(self._growing("recalibrate"), masks)
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
@@ -213,20 +223,30 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             hidden = rng.uniform(*RATES, size=(PATTERNS, 1))
             shown = rng.random((PATTERNS, d)) >= hidden
         else:
-            shown = np.asarray(masks)
-            if shown.dtype != bool or shown.ndim != 2 or shown.shape[1] != d or len(shown) == 0:
-                raise InputError(
-                    f"masks must be booleans of shape (patterns, {d}), True where observed; "
-                    f"got {shown.dtype} of shape {shown.shape}"
-                )
+            shown = self._patterns(masks, d)
         self._keep(model.calibrate(shown, rng=rng, effort=self.effort, objective=self.objective))
 
-    def _keep(self, model: Posterior) -> None:
+    def _patterns(self, masks: Any, d: int) -> NDArray[np.bool_]:
+        shown = np.asarray(masks)
+        if shown.dtype != bool or shown.ndim != 2 or shown.shape[1] != d or len(shown) == 0:
+            raise InputError(
+                f"masks must be booleans of shape (patterns, {d}), True where observed; "
+                f"got {shown.dtype} of shape {shown.shape}"
+            )
+        return shown
+
+    def _keep(self, model: Posterior | RowsCompletion) -> None:
         self._model = model
         self.candidates_ = model.unit.astype(self._dtype, copy=False)
         assert model.choice is not None  # calibrated before it is kept
         self.choice_ = model.choice.as_dict()
-        self._n_features_out = model.P.shape[1]
+        self._n_features_out = model.unit.shape[1]
+
+    def _growing(self, what: str) -> Posterior:
+        """The model of complete candidates, which alone can change without a new fit."""
+        if not isinstance(self._model, Posterior):
+            raise InputError(f"{what} needs a model of complete candidates; this one has missing values: fit anew")
+        return self._model
 
     def _checked(self, X: Any, *, reset: bool, complete: bool = False) -> NDArray[Any]:
         if isinstance(X, np.ma.MaskedArray):  # whose mask would be lost without a word

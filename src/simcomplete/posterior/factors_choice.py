@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete.errors import InputError
 from simcomplete.iterate import Limits, Run
 from simcomplete.posterior.factors import ITERATIONS, State, fit
-from simcomplete.posterior.factors_lengths import QUANTILES, Calibration, Rehearsal, RowModel
+from simcomplete.posterior.factors_lengths import Calibration, Rehearsal, RowModel
 from simcomplete.posterior.factors_parts import Matrix, Rows, Scaling, groups, keys, positive
+from simcomplete.posterior.model import Vectors
 from simcomplete.status import Status
 
 RANKS = (5, 10, 20, 40)
@@ -47,6 +47,21 @@ class Setting(NamedTuple):
         return RowModel(factors, scaling), run
 
 
+class RowsChoice(NamedTuple):
+    """What was chosen and learnt."""
+
+    space: str
+    model: str
+    rank: int
+    strength: float
+    power: float
+    expected_squared_error: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return self._asdict()
+
+
 @dataclass(frozen=True)
 class RowsCompletion:
     """Completed similarities S = U U^T with diagonal 1, and how they were found.
@@ -58,7 +73,7 @@ class RowsCompletion:
     setting : Setting
         Space, model ("fa" or "ppca") and rank.
     model, seen
-        What `transform` uses: the fitted model, and which features somebody has.
+        What `vectors` uses: the fitted model, and which features somebody has.
     table : list of dict
         What was tried, and the error of the hidden values relative to the energy of their rows.
     expected_squared_error : float or None
@@ -80,37 +95,25 @@ class RowsCompletion:
     status: Status
 
     @property
+    def unit(self) -> Matrix:
+        """The vectors of the fitted rows, by the name they have in a model of complete candidates."""
+        return self.U
+
+    @property
     def diagonal(self) -> Matrix:
         """What U U^T lacks to a diagonal of 1."""
         return np.asarray(np.maximum(1.0 - np.sum(self.U**2, axis=1), 0.0))
 
-    def half_width(self, level: float) -> Matrix:
-        """Half-widths of intervals that hold similarities with probability `level`, (n, n); 0 between complete rows.
+    @property
+    def choice(self) -> RowsChoice:
+        """What was chosen."""
+        return RowsChoice(*self.setting, self.model.strength, self.model.power, self.expected_squared_error)
 
-        Learnt from values hidden at random: too narrow where values are missing because of what they are.
-        """
-        if self.quantiles is None:
-            raise InputError("there are too few rows to learn errors of similarities from; give at least 40")
-        b = np.sum(self.U**2, axis=1)
-        z = np.interp(level, QUANTILES, self.quantiles)
-        width = np.sqrt(np.maximum(1.0 - np.outer(b, b), 0.0))
-        np.fill_diagonal(width, 0.0)
-        return np.asarray(z * width)
-
-    def choice(self) -> dict[str, Any]:
-        """What was chosen, as plain values."""
-        return {
-            **self.setting._asdict(),
-            "strength": self.model.strength,
-            "power": self.model.power,
-            "expected_squared_error": self.expected_squared_error,
-        }
-
-    def transform(self, X: Matrix) -> Matrix:
+    def vectors(self, X: Matrix) -> Vectors:
         """Vectors of any rows, NaN where missing, each alone; of the fitted rows those in `U`."""
         U = np.zeros(X.shape)
         U[:, self.seen] = self.model.vectors(self.model.fill(X[:, self.seen]))
-        return U
+        return Vectors(U, np.sqrt(np.sum(U * U, axis=1)))
 
 
 def complete_rows(
@@ -148,7 +151,7 @@ def complete_rows(
     >>> X = rng.standard_normal((60, 2)) @ rng.standard_normal((2, 12))
     >>> X[rng.random(X.shape) < 0.4] = np.nan
     >>> done = complete_rows(X, np.random.default_rng(1))
-    >>> done.U.shape, done.setting.rank, bool(np.allclose(done.transform(X[:1]), done.U[:1]))
+    >>> done.U.shape, done.setting.rank, bool(np.allclose(done.vectors(X[:1]).u, done.U[:1]))
     ((60, 12), 5, True)
     """
     seen = np.asarray(~np.isnan(X).all(axis=0))

@@ -5,27 +5,39 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcomplete.bars import Bars
 from simcomplete.completion import Completion
 from simcomplete.errors import InputError
+from simcomplete.iterate import Limits
 from simcomplete.matrix import SymmetricMatrix
 from simcomplete.method import Method
+from simcomplete.posterior.factors import ITERATIONS
+from simcomplete.posterior.factors_choice import RowsCompletion, complete_rows
 from simcomplete.posterior.gaussian import Matrix
-from simcomplete.posterior.model import FEW, Posterior
+from simcomplete.posterior.model import FEW, Posterior, check_settings
 from simcomplete.posterior.wiener import complete_similarities
 from simcomplete.status import Status
 from simcomplete.task import Task
 
+# Every row incomplete, effort="fast": rows as they are, one rank.
+FAST_ROWS: dict[str, Any] = {"ranks": (20,), "spaces": ("raw",)}
+
 
 def run(task: Task, params: dict[str, Any]) -> Completion:
-    """Complete by the form that fits what was given: samples, or similarities alone."""
+    """Complete by the form that fits what was given: candidates and queries, rows alone, or similarities alone."""
     if task.given is not None:
         return from_similarities(task, params)
-    if task.queries is None:
-        raise InputError("posterior needs complete candidates and queries; give both to complete()")
     if task.measure.metric != "cosine" or task.measure.positive:
         raise InputError("posterior estimates cosines in [-1, 1]; leave out metric and positive")
+    if task.queries is None:
+        return from_rows(task, params)
+    return from_candidates(task, params)
+
+
+def from_candidates(task: Task, params: dict[str, Any]) -> Completion:
+    """Complete queries by the candidates' model, calibrated on the queries' own masks."""
     scale = typical_length(task.table[: task.n_candidates])
     table = task.table / scale
     P, Q = table[: task.n_candidates], table[task.n_candidates :]
@@ -33,18 +45,46 @@ def run(task: Task, params: dict[str, Any]) -> Completion:
     model = model.calibrate(~np.isnan(Q), rng=task.rng, effort=params["effort"], objective=params["objective"])
     found = model.vectors(Q)
     factor = np.concatenate([model.unit, found.u])
-    own = np.sum(factor * factor, axis=1)
     trained = len(P) >= FEW
     assert model.choice is not None  # calibrated above
     spread = np.sqrt(np.where(found.length < 1, np.maximum(1 - found.length**2, 1e-4), 0.0))
     return task.finish(
         "posterior",
         params,
-        SymmetricMatrix(factor=factor, diagonal=np.maximum(1 - own, 0.0), unit=True),
+        SymmetricMatrix(factor=factor, diagonal=lack(factor), unit=True),
         choice=model.choice.as_dict(),
         bars=Bars(spread, model.choice.quantiles) if trained else None,
         status=Status("computed", f"expected similarities, calibrated on {'your own' if trained else 'no'} candidates"),
     )
+
+
+def from_rows(task: Task, params: dict[str, Any]) -> Completion:
+    """Complete rows of which every one may be incomplete, by a factor model of them all."""
+    check_settings(params["effort"], params["objective"])
+    table = task.table / typical_length(np.nan_to_num(task.table))
+    found = fit_rows(table, task.rng, params["effort"], progress=task.progress)
+    return task.finish(
+        "posterior",
+        params,
+        SymmetricMatrix(factor=found.U, diagonal=lack(found.U), unit=True),
+        choice=found.choice.as_dict(),
+        history=found.history,
+        bars=None if found.quantiles is None else Bars(np.sqrt(lack(found.U)), found.quantiles),
+        status=found.status,
+    )
+
+
+def fit_rows(
+    X: Matrix,
+    rng: np.random.Generator,
+    effort: str,
+    *,
+    masks: NDArray[np.bool_] | None = None,
+    progress: bool | None = False,
+) -> RowsCompletion:
+    """Fit the model of incomplete rows with as much effort as asked for."""
+    limits = Limits(ITERATIONS, progress=progress, label="posterior")
+    return complete_rows(X, rng, masks=masks, limits=limits, **(FAST_ROWS if effort == "fast" else {}))
 
 
 def from_similarities(task: Task, params: dict[str, Any]) -> Completion:
@@ -73,6 +113,12 @@ def from_similarities(task: Task, params: dict[str, Any]) -> Completion:
         bars=Bars(spread, found.choice.quantiles),
         status=Status("computed", "expected similarities by a local Wiener filter, calibrated on the exact block"),
     )
+
+
+def lack(U: Matrix) -> Matrix:
+    """What the squares of rows lack to 1; exactly 0 where it is rounding."""
+    rest = 1 - np.sum(U * U, axis=1)
+    return np.where(rest > 4 * U.shape[1] * np.finfo(np.float64).eps, rest, 0.0)
 
 
 def typical_length(P: Matrix) -> float:

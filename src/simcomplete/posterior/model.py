@@ -34,6 +34,14 @@ LEARN: dict[str, Callable[[Any, Objective], Choice | Stack]] = {
 }
 
 
+def check_settings(effort: str, objective: str = "error") -> None:
+    """Refuse settings there are not."""
+    if effort not in SIMULATED:
+        raise InputError(f"effort={effort!r} is unknown; use 'full', 'fast' or 'best'")
+    if objective not in ("error", "recall"):
+        raise InputError(f"objective={objective!r} is unknown; use 'error' or 'recall'")
+
+
 @dataclass(frozen=True)
 class Vectors:
     """One vector per query, and its length: 1 when everything is known."""
@@ -70,8 +78,7 @@ class Posterior:
     @classmethod
     def fit(cls, P: Matrix, effort: Effort = "full") -> Posterior:
         """Take complete candidates: one pass for each space."""
-        if effort not in SIMULATED:
-            raise InputError(f"effort={effort!r} is unknown; use 'full', 'fast' or 'best'")
+        check_settings(effort)
         names = ("raw",) if len(P) < FEW else ("unit",) if effort == "fast" else ("raw", "unit")
         most = RIDGE_MOST if effort == "best" else MOST
         return cls(P, unit_rows(P), {name: Space.of(name, P) for name in names}, most=most)
@@ -85,8 +92,7 @@ class Posterior:
         objective: Objective = "error",
     ) -> Posterior:
         """Choose settings and learn lengths on candidates that lose what `masks` (True = observed) lack."""
-        if objective not in ("error", "recall"):
-            raise InputError(f"objective={objective!r} is unknown; use 'error' or 'recall'")
+        check_settings(effort, objective)
         if len(self.P) < FEW:
             return replace(self, choice=untrained(len(self.P)))
         count = min(SIMULATED[effort], len(self.P) // 4)

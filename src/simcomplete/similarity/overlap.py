@@ -6,9 +6,12 @@ Pairs without evidence (fewer than `min_overlap` common features, or nothing but
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from simcomplete.arrays import Array, astype, namespace, set_diagonal, zeros
+import numpy as np
+
+from simcomplete.arrays import Array, astype, namespace, set_diagonal, to_numpy, zeros
 from simcomplete.blocks import triangle_blocks
 from simcomplete.inputs import Samples, as_samples
 from simcomplete.memory import require
@@ -113,27 +116,55 @@ def overlap_matrix(
         f"the {n} x {n} similarity matrix",
         "complete fewer rows at a time, or give complete rows as candidates: that form needs no such matrix",
     )
-    rows = prepare(X, measure)
     S = zeros(X, (n, n))
-    without = 0
-    empty: list[int] = []
     xp = namespace(X)
-    pieces = list(triangle_blocks(n, 6 * n * 8))
-    for i, j in track(pieces, "similarities", progress):
-        block, supported = cross(part(rows, i), part(rows, j), measure)
+    tally = _Tally(n)
+    for i, block, supported in _triangle(X, measure, progress):
         width = i.stop - i.start
         # Both halves of the square on the diagonal are computed: average them, symmetric to the bit.
         square = (block[:, :width] + block[:, :width].T) / 2
-        own = xp.linalg.diagonal(supported[:, :width])
-        set_diagonal(square, astype(own, S.dtype))
+        set_diagonal(square, astype(xp.linalg.diagonal(supported[:, :width]), S.dtype))
         S[i, i] = square
         if i.stop < n:
             S[i, i.stop :] = block[:, width:]
             S[i.stop :, i] = block[:, width:].T
-        missing = xp.astype(~supported, xp.int64)
-        inside = int(xp.sum(xp.triu(missing[:, :width], k=1)))
-        without += inside + int(xp.sum(missing[:, width:]))
-        empty += [i.start + k for k in range(width) if not bool(own[k])]
+        tally.add(i, supported)
     if measure.positive:
         S = to_unit_interval(S)
-    return S, Evidence(n * (n - 1) // 2, without, tuple(empty), measure.min_overlap)
+    return S, tally.evidence(measure)
+
+
+def overlap_evidence(samples: Samples, measure: Measure, *, progress: bool | None = None) -> Evidence:
+    """What `overlap_matrix` would stand on, without holding the matrix."""
+    tally = _Tally(samples.n)
+    for i, _, supported in _triangle(samples.values, measure, progress):
+        tally.add(i, supported)
+    return tally.evidence(measure)
+
+
+def _triangle(X: Array, measure: Measure, progress: bool | None) -> Iterator[tuple[slice, Array, Array]]:
+    """Rows, their similarities with all rows from there on, and which pairs have evidence."""
+    rows = prepare(X, measure)
+    n = int(X.shape[0])
+    for i, j in track(list(triangle_blocks(n, 6 * n * 8)), "similarities", progress):
+        yield i, *cross(part(rows, i), part(rows, j), measure)
+
+
+class _Tally:
+    """Counts pairs and rows that have nothing to compare."""
+
+    def __init__(self, n: int) -> None:
+        self.n, self.without = n, 0
+        self.empty: list[int] = []
+
+    def add(self, i: slice, supported: Array) -> None:
+        xp = namespace(supported)
+        width = i.stop - i.start
+        missing = xp.astype(~supported, xp.int64)
+        inside = int(xp.sum(xp.triu(missing[:, :width], k=1)))
+        self.without += inside + int(xp.sum(missing[:, width:]))
+        own = to_numpy(xp.linalg.diagonal(supported[:, :width]))
+        self.empty += [i.start + int(k) for k in np.flatnonzero(~own)]
+
+    def evidence(self, measure: Measure) -> Evidence:
+        return Evidence(self.n * (self.n - 1) // 2, self.without, tuple(self.empty), measure.min_overlap)
