@@ -38,6 +38,11 @@ def device(x: Array) -> Any:
     return array_api_compat.device(x)
 
 
+def on_accelerator(x: Array) -> bool:
+    """Tell whether `x` lives on a device of its own, such as a GPU."""
+    return not str(device(x)).lower().startswith("cpu")
+
+
 def to_numpy(x: Array) -> NDArray[Any]:
     """Bring an array of any library and device to NumPy, without a copy where there need be none."""
     if isinstance(x, np.ndarray):

@@ -8,10 +8,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete.arrays import Array, namespace, set_entries, to_numpy, zeros
+from simcomplete.arrays import Array, astype, namespace, set_entries, to_numpy, zeros
 from simcomplete.inputs import Samples
 from simcomplete.similarity.measure import Measure
 from simcomplete.similarity.products import prepare
+
+
+def unit_rows(X: Array, measure: Measure) -> Array:
+    """Complete rows as unit rows of the plain metric, in float64; 0 for a row without evidence."""
+    xp = namespace(X)
+    Z = astype(X, xp.float64)
+    with np.errstate(over="ignore"):
+        energy = xp.sum(Z * Z, axis=1, keepdims=True)
+    if measure.metric != "cosine" or not ordinary(energy):
+        Z = prepare(Z, measure).Z
+        energy = xp.sum(Z * Z, axis=1, keepdims=True)
+    norm = xp.sqrt(energy)
+    if measure.epsilon > 0:  # smoothed: a zero row counts as a constant one
+        return xp.where(norm > 0, Z / xp.where(norm > 0, norm, 1.0), 1.0 / Z.shape[1] ** 0.5)
+    return Z / xp.where(norm > 0, norm, xp.ones_like(norm))
+
+
+def ordinary(energy: Array) -> bool:
+    """Whether squares are in a range where nothing has to be scaled first."""
+    return bool(namespace(energy).all((energy > 1e-200) & (energy < 1e200)))
+
+
+def extended(unit: Array, measure: Measure) -> Array:
+    """Unit rows of the metric as asked for, with the constant feature of the map to (0, 1]."""
+    if not measure.positive:
+        return unit
+    xp = namespace(unit)
+    return xp.concat([unit, xp.ones_like(unit[:, :1])], axis=1) / 2**0.5
 
 
 class CandidateRows:
@@ -27,32 +55,9 @@ class CandidateRows:
         # The map to (0, 1] adds one constant feature: (1 + p.q)/2 = [p, 1].[q, 1]/2.
         self.width = samples.d + measure.positive
 
-    def unit(self, rows: slice) -> Array:
-        """Unit rows of the plain metric, 0 for a row without evidence."""
-        xp = namespace(self.source)
-        Z = xp.astype(self.source[rows, :], xp.float64)
-        with np.errstate(over="ignore"):
-            energy = xp.sum(Z * Z, axis=1, keepdims=True)
-        # Squares of ordinary numbers need no scaling first; rows are complete, so there is nothing to fill either.
-        ordinary = bool(xp.all((energy > 1e-200) & (energy < 1e200)))
-        if self.measure.metric != "cosine" or not ordinary:
-            Z = prepare(Z, self.measure).Z
-            energy = xp.sum(Z * Z, axis=1, keepdims=True)
-        norm = xp.sqrt(energy)
-        if self.measure.epsilon > 0:  # smoothed: a zero row counts as a constant one
-            return xp.where(norm > 0, Z / xp.where(norm > 0, norm, 1.0), 1.0 / Z.shape[1] ** 0.5)
-        return Z / xp.where(norm > 0, norm, xp.ones_like(norm))
-
-    def extended(self, unit: Array) -> Array:
-        """Unit rows of the metric as asked for, with the constant feature of the map to (0, 1]."""
-        if not self.measure.positive:
-            return unit
-        xp = namespace(unit)
-        return xp.concat([unit, xp.ones_like(unit[:, :1])], axis=1) / 2**0.5
-
     def rows(self, which: slice) -> Array:
         """P^ of some rows."""
-        return self.extended(self.unit(which))
+        return extended(unit_rows(self.source[which, :], self.measure), self.measure)
 
     def similarity(self, rows: slice, cols: slice) -> Array:
         """Return an exact block of candidate similarities, 1 on the diagonal."""

@@ -13,19 +13,21 @@ direction, as all non-negative data have, float32 products lose the small eigenv
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Protocol
 
-import numpy as np
-
-from simcomplete.arrays import Array, astype, namespace, set_diagonal, to_numpy, zeros
+from simcomplete.arrays import Array, astype, namespace, set_diagonal, zeros
 from simcomplete.blocks import row_blocks
 from simcomplete.inputs import Samples
 from simcomplete.memory import require
+from simcomplete.passes import fold
 from simcomplete.progress import track
 from simcomplete.similarity.exact import CandidateRows
-from simcomplete.similarity.measure import Evidence, Measure, to_unit_interval
+from simcomplete.similarity.gram import FirstPass, GramOf, common_direction, merge
+from simcomplete.similarity.measure import Evidence, Measure
 from simcomplete.similarity.overlap import overlap_matrix
-from simcomplete.similarity.products import Rows, cross, prepare
+from simcomplete.similarity.products import prepare
+from simcomplete.similarity.reader import Reader
 
 
 class Operator(Protocol):
@@ -95,9 +97,8 @@ class CandidateQuerySimilarity:
         self.candidates = CandidateRows(candidates, measure)
         self.measure = measure
         self.progress = progress
-        self.queries: Rows = prepare(xp.astype(queries.values, xp.float64), measure)
+        self.reader = Reader(prepare(xp.astype(queries.values, xp.float64), measure), measure)
         self.C, self.query_evidence = overlap_matrix(queries, measure, dtype=xp.float64, progress=progress)
-        self._pass: tuple[Array, Evidence] | None = None
 
     @property
     def array(self) -> Array:
@@ -119,45 +120,43 @@ class CandidateQuerySimilarity:
         """Size of the problem that has all the non-zero eigenvalues."""
         return self.candidates.width + 2 * int(self.C.shape[0])
 
+    @property
+    def bytes_per_row(self) -> int:
+        """What one candidate takes while its block is worked on."""
+        return (3 * self.candidates.width + 5 * int(self.C.shape[0])) * 8
+
     def blocks(self, label: str) -> Iterator[tuple[slice, Array, Array, Array]]:
         """One pass over the candidates: rows, P^, B and which pairs of B have evidence."""
-        width = self.candidates.width + 4 * int(self.C.shape[0])
-        for rows in track(row_blocks(self.n_candidates, width * 8 * 2), label, self.progress):
-            unit = self.candidates.unit(rows)
-            B, supported = cross(Rows(unit, None), self.queries, self.measure)
-            yield rows, self.candidates.extended(unit), self._mapped(B), supported
+        w, source = self.candidates.width, self.candidates.source
+        for rows in track(row_blocks(self.n_candidates, self.bytes_per_row, like=source), label, self.progress):
+            H, supported, _ = self.reader(source[rows, :])
+            yield rows, H[:, :w], H[:, w:], supported
 
-    def _mapped(self, B: Array) -> Array:
-        return to_unit_interval(B) if self.measure.positive else B
+    @cached_property
+    def first(self) -> FirstPass:
+        """What one pass over the candidates gives, remembered."""
+        turn = common_direction(self.candidates.source, self.reader)
+        return fold(
+            self.candidates.source,
+            GramOf(self.reader, turn),
+            merge,
+            bytes_per_row=self.bytes_per_row,
+            label="first pass",
+            progress=self.progress,
+        )
 
     def gram(self) -> Array:
-        """G = H^T H with H = [P^ B]: one pass, remembered."""
-        return self._first_pass()[0]
+        """G = H^T H with H = [P^ B]."""
+        return self.first.turned_back()
 
     def evidence(self) -> Evidence:
         """What the similarities stand on; counted in the same first pass."""
-        return self._first_pass()[1]
-
-    def _first_pass(self) -> tuple[Array, Evidence]:
-        if self._pass is None:
-            xp = namespace(self.C)
-            n_p, n_q = self.n_candidates, int(self.C.shape[0])
-            size = self.candidates.width + n_q
-            G = zeros(self.C, (size, size))
-            without, empty = 0, []
-            for rows, P, B, supported in self.blocks("first pass"):
-                H = xp.concat([P, B], axis=1)
-                G += H.T @ H
-                without += int(xp.sum(xp.astype(~supported, xp.int64)))
-                if self.measure.epsilon == 0:
-                    zero = to_numpy(xp.sum(P[:, : self.candidates.source.shape[1]] ** 2, axis=1)) == 0
-                    empty += [int(k) + rows.start for k in np.flatnonzero(zero)]
-            q = self.query_evidence
-            good = n_p - len(empty)
-            without += q.pairs_without + n_p * (n_p - 1) // 2 - good * (good - 1) // 2
-            lonely = (*empty, *(n_p + k for k in q.rows_without))
-            self._pass = G, Evidence(self.n * (self.n - 1) // 2, without, lonely, self.measure.min_overlap)
-        return self._pass
+        q, n_p = self.query_evidence, self.n_candidates
+        empty = () if self.measure.epsilon > 0 else self.first.empty
+        good = n_p - len(empty)
+        without = self.first.without + q.pairs_without + n_p * (n_p - 1) // 2 - good * (good - 1) // 2
+        lonely = (*empty, *(n_p + k for k in q.rows_without))
+        return Evidence(self.n * (self.n - 1) // 2, without, lonely, self.measure.min_overlap)
 
     def squared_norm(self) -> float:
         """Return |S0|_F^2 = |P^T P|^2 + 2 |B|^2 + |C|^2, from the Gram matrix."""
@@ -171,12 +170,13 @@ class CandidateQuerySimilarity:
         """Return S0 @ V in float64, in two passes."""
         xp = namespace(self.C)
         n_p = self.n_candidates
-        V_q = V[n_p:, :]
+        V_q = astype(V[n_p:, :], xp.float64)
         inner = zeros(self.C, (self.candidates.width, V.shape[1]))
         bottom = self.C @ V_q
         for rows, P, B, _ in self.blocks("product, inner"):
-            inner += P.T @ V[rows, :]
-            bottom += B.T @ V[rows, :]
+            part = astype(V[rows, :], xp.float64)
+            inner += P.T @ part
+            bottom += B.T @ part
         top = [P @ inner + B @ V_q for _, P, B, _ in self.blocks("product, outer")]
         return xp.concat([*top, bottom], axis=0)
 

@@ -146,7 +146,7 @@ def _triangle(X: Array, measure: Measure, progress: bool | None) -> Iterator[tup
     """Rows, their similarities with all rows from there on, and which pairs have evidence."""
     rows = prepare(X, measure)
     n = int(X.shape[0])
-    for i, j in track(list(triangle_blocks(n, 6 * n * 8)), "similarities", progress):
+    for i, j in track(list(triangle_blocks(n, 6 * n * 8, like=X)), "similarities", progress):
         yield i, *cross(part(rows, i), part(rows, j), measure)
 
 

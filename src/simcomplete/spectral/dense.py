@@ -6,6 +6,7 @@ import numpy as np
 import scipy.linalg
 
 from simcomplete.arrays import Array, is_numpy, namespace, to_numpy
+from simcomplete.similarity.gram import weights
 from simcomplete.spectral.penalties import Vector
 
 
@@ -21,7 +22,5 @@ def dense_largest(S: Array, rank: int, *, partial: bool = True) -> tuple[Vector,
 
 
 def orientation(U: Array) -> Vector:
-    """Signs that make the largest entry of every column positive, so that routes and runs agree."""
-    xp = namespace(U)
-    high, low = to_numpy(xp.max(U, axis=0)), to_numpy(xp.min(U, axis=0))
-    return np.where(high >= -low, 1.0, -1.0)
+    """Signs of columns, by fixed weights of their rows, so that routes and runs agree."""
+    return np.where(to_numpy(weights(0, U) @ U) < 0, -1.0, 1.0)
