@@ -4,7 +4,7 @@ BIN := .venv/bin
 # A test process per core: more threads in each would only stand in each other's way.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: demo test check bench format clean
+.PHONY: demo test check bench results format clean
 
 demo: .venv/.demo  ## complete the similarities of bundled digits and write a page about it
 	$(BIN)/simcomplete demo
@@ -14,6 +14,9 @@ test: .venv/.test  ## run the tests
 
 bench: .venv/.test  ## ratios of speed, measured side by side; takes a while
 	$(BIN)/python -m benchmarks
+
+results: .venv/.test  ## accuracy on real data from SIMCOMPLETE_DATA, written to docs/results.md
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.results
 
 check: .venv/.check  ## lint, format and types
 	$(BIN)/ruff check .

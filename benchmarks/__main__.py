@@ -9,7 +9,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import descent, growth, methods, products, structured
+from benchmarks import (
+    descent,
+    growth,
+    imputers,
+    methods,
+    posterior_growth,
+    posterior_queries,
+    products,
+    structured,
+)
 from benchmarks.measure import Settings, cores, facts
 
 BENCHMARKS = {
@@ -18,6 +27,9 @@ BENCHMARKS = {
     "products": products,
     "growth": growth,
     "methods": methods,
+    "imputers": imputers,
+    "posterior_growth": posterior_growth,
+    "posterior_queries": posterior_queries,
 }
 HIDDEN = ("times",)  # in the JSON only
 

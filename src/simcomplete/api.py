@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete.arrays import Array, is_numpy, like, namespace, to_numpy
+from simcomplete.blocks import working_memory
 from simcomplete.completion import Completion
 from simcomplete.errors import InputError
-from simcomplete.inputs import Samples, as_samples, as_similarity, check_number, check_rank, same_width
+from simcomplete.inputs import Samples, as_samples, as_similarity, check_number, check_rank, in_memory, same_width
 from simcomplete.registry import find, parameters
 from simcomplete.selection import complete_auto
 from simcomplete.similarity.measure import Measure, Metric
+from simcomplete.sources import Output
 from simcomplete.task import Task
 from simcomplete.tuning import run_tuned
 
@@ -35,14 +39,18 @@ def complete(
     clip: bool = False,
     random_state: Any = 0,
     progress: bool | None = None,
+    memory: int | str | None = None,
+    out: str | Path | None = None,
     **params: Any,
 ) -> Completion:
     """Complete the similarities of samples with missing values.
 
     Parameters
     ----------
-    candidates : array or frame of shape (n_p, d)
-        Complete samples to search among. Without `queries`, samples that may all be incomplete.
+    candidates : array, frame or source of rows, of shape (n_p, d)
+        Complete samples to search among. Without `queries`, samples that may all be incomplete. Rows need not be in
+        memory: memory-mapped arrays, zarr and dask arrays, anything with `shape`, `dtype` and row slices, and paths
+        of `.npy` and `.zarr` are read block by block.
     queries : array or frame of shape (n_q, d), optional
         Samples with NaN where a value is missing.
     method : str
@@ -64,6 +72,10 @@ def complete(
         Seed of random methods; the same seed gives the same answer.
     progress : bool, optional
         None shows progress on a terminal, False never.
+    memory : int or str, optional
+        What a block of rows and its temporaries may take: bytes, or words such as "2 GiB".
+    out : path, optional
+        A `.npy` or `.zarr` to write the factor to, row by row where the method makes it so.
     **params
         The method's own parameters, such as ``route`` or ``variant``; ``preset="original"`` for those of its authors;
         ``tune=True`` to choose among the method's usual settings by hiding known values of candidates.
@@ -86,7 +98,9 @@ def complete(
     """
     run = _runner(method, params)
     samples = as_samples(candidates, "candidates", complete=queries is not None)
-    asked = None if queries is None else as_samples(queries, "queries")
+    if queries is None:
+        samples = in_memory(samples)
+    asked = None if queries is None else in_memory(as_samples(queries, "queries"))
     if asked is not None:
         same_width(samples, asked)
     task = Task(
@@ -100,7 +114,8 @@ def complete(
         queries=asked,
         labels=_labels(samples, asked),
     )
-    done = run(task)
+    with working_memory(memory):
+        done = run(task) if out is None else _written(run, task, Output(out))
     return done.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip)
 
 
@@ -178,6 +193,18 @@ def complete_similarity(
     )
     done = run(task)
     return done.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip)
+
+
+def _written(run: Callable[[Task], Completion], task: Task, out: Output) -> Completion:
+    """Run a method with its factor in a file, which is there at the end or not at all."""
+    with out:
+        task.out = out
+        done = run(task)
+        if done.matrix.factor is None:
+            raise InputError(f"method {done.method!r} gives no factor to write; leave out= out, or use another method")
+        if not out.written:
+            out.copy(done.matrix.factor)
+    return replace(done, matrix=replace(done.matrix, factor=out.read(out.path)))
 
 
 def _runner(method: str, params: dict[str, Any]) -> Callable[[Task], Completion]:

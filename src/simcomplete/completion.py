@@ -21,8 +21,11 @@ from simcomplete.errors import InputError
 from simcomplete.matrix import Selection, SymmetricMatrix
 from simcomplete.parts import plain, to_parts
 from simcomplete.search import Neighbours, nearest
+from simcomplete.selecting import select
+from simcomplete.similarity.evidence import Uncounted
 from simcomplete.similarity.exact import CandidateBlock, CandidateRows
 from simcomplete.similarity.measure import Evidence
+from simcomplete.sources import RowSource
 from simcomplete.status import Status
 from simcomplete.validity import Validity, validate
 
@@ -50,8 +53,6 @@ class Completion:
         One entry per recorded iteration; empty for direct solutions.
     certificate : Certificate or None
         Proof of optimality, for methods that have one.
-    evidence : Evidence or None
-        How many pairs, and which rows, had nothing to compare.
     labels : list of str or None
         Row labels, where a frame had some.
     order : array of int or None
@@ -81,7 +82,7 @@ class Completion:
     status: Status = field(default_factory=lambda: Status("computed", "computed directly"))
     history: list[dict[str, float]] = field(default_factory=list)
     certificate: Certificate | None = None
-    evidence: Evidence | None = None
+    counted: Evidence | Uncounted | None = field(default=None, repr=False)
     labels: list[str] | None = None
     order: NDArray[np.int64] | None = None
     choice: dict[str, Any] | None = None
@@ -91,8 +92,9 @@ class Completion:
 
     @property
     def factor(self) -> Array | None:
-        """F, of shape (n, r), or None when the result is dense."""
-        return self.matrix.factor
+        """F, of shape (n, r), or None when the result is dense; a dask or zarr array where it was asked for as one."""
+        F = self.matrix.factor
+        return F.base if isinstance(F, RowSource) else F
 
     @property
     def signs(self) -> Array | None:
@@ -103,6 +105,11 @@ class Completion:
     def diagonal(self) -> Array | None:
         """What is added to the diagonal of the factor's product, or None."""
         return self.matrix.diagonal
+
+    @cached_property
+    def evidence(self) -> Evidence | None:
+        """How many pairs, and which rows, had nothing to compare; None for a given matrix."""
+        return self.counted() if isinstance(self.counted, Uncounted) else self.counted
 
     @property
     def n(self) -> int:
@@ -277,21 +284,7 @@ class Completion:
         )
 
     def _select(self, rows: Any, name: str) -> Selection:
-        if rows is None:
-            return slice(0, self.n)
-        if isinstance(rows, str):
-            if rows == "candidates":
-                return slice(0, self.n_candidates)
-            if rows == "queries":
-                return slice(0 if self.together else self.n_candidates, self.n)
-            raise InputError(f"{name}={rows!r} is unknown; use 'candidates', 'queries', a slice or positions")
-        try:
-            picked = np.atleast_1d(np.arange(self.n)[rows])
-        except IndexError as error:
-            raise InputError(f"{name}={rows!r} does not fit the {self.n} rows: {error}") from error
-        if picked.ndim != 1:
-            raise InputError(f"{name} has {picked.ndim} dimensions; give a flat list of positions")
-        return picked.astype(np.int64)
+        return select(rows, name, self.n, self.n_candidates, self.together)
 
     def _among(self, wanted: NDArray[np.int64]) -> bool:
         inside = wanted < self.n_candidates

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from simcomplete.arrays import Array, is_array, namespace, to_numpy
 from simcomplete.blocks import row_blocks
 from simcomplete.errors import InputError
+from simcomplete.sources import LazyRows, is_outside, opened
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,8 @@ def as_samples(X: Any, name: str = "X", *, complete: bool = False) -> Samples:
 
     Parameters
     ----------
-    X : array, frame, masked array or nested list of shape (n, d)
-        Rows are samples, NaN (or masked, or null) is missing.
+    X : array, frame, masked array, nested list, or anything with shape, dtype and row slices, of shape (n, d)
+        Rows are samples, NaN (or masked, or null) is missing. A path to a `.npy` or `.zarr` is opened, not read.
     name : str
         What to call it in messages.
     complete : bool
@@ -54,7 +55,7 @@ def as_samples(X: Any, name: str = "X", *, complete: bool = False) -> Samples:
         The values and, of a frame with row labels, the labels.
     """
     labels = _row_labels(X)
-    values = _as_float(X, name)
+    values = opened(X, name, complete) if is_outside(X) else _as_float(X, name)
     if values.ndim != 2:
         hint = f"; for one sample use {name}[None, :]" if values.ndim == 1 else ""
         raise InputError(
@@ -64,9 +65,10 @@ def as_samples(X: Any, name: str = "X", *, complete: bool = False) -> Samples:
     n, d = values.shape
     if n == 0 or d == 0:
         raise InputError(f"{name} has shape {(n, d)}: no {'rows' if n == 0 else 'columns'}; at least one is needed")
-    _refuse_infinities(values, name)
-    if complete:
-        _refuse_missing(values, name)
+    if not isinstance(values, LazyRows):  # those are checked when they are read
+        _refuse_infinities(values, name)
+        if complete:
+            _refuse_missing(values, name)
     return Samples(values, labels)
 
 
@@ -99,6 +101,13 @@ def as_similarity(S0: Any, name: str = "S0") -> tuple[Array, list[str] | None]:
             f"{float(S[j, i]):.6g}; if the order within a pair has no meaning, give ({name} + {name}.T) / 2"
         )
     return (S if worst == 0 else (S + S.T) / 2), labels
+
+
+def in_memory(samples: Samples) -> Samples:
+    """Bring rows that are read block by block into memory, refused beforehand when they would not fit."""
+    if not isinstance(samples.values, LazyRows):
+        return samples
+    return as_samples(samples.values.whole(), "X")
 
 
 def same_width(candidates: Samples, queries: Samples) -> None:
@@ -217,8 +226,11 @@ def _complex_message(name: str) -> str:
 
 def _refuse_infinities(values: Array, name: str) -> None:
     xp = namespace(values)
-    for rows in row_blocks(*_block_shape(values)):
-        wrong = xp.isinf(values[rows, :])
+    for rows in row_blocks(*_block_shape(values), like=values):
+        block = values[rows, :]
+        if bool(xp.isfinite(xp.sum(block))):  # one look, and no second array
+            continue
+        wrong = xp.isinf(block)
         if bool(xp.any(wrong)):
             i, j = _first(wrong, rows.start)
             raise InputError(
@@ -230,8 +242,11 @@ def _refuse_infinities(values: Array, name: str) -> None:
 def _refuse_missing(values: Array, name: str) -> None:
     xp = namespace(values)
     bad: list[int] = []
-    for rows in row_blocks(*_block_shape(values)):
-        wrong = to_numpy(xp.any(xp.isnan(values[rows, :]), axis=1))
+    for rows in row_blocks(*_block_shape(values), like=values):
+        block = values[rows, :]
+        if bool(xp.isfinite(xp.sum(block))):
+            continue
+        wrong = to_numpy(xp.any(xp.isnan(block), axis=1))
         bad += [int(i) + rows.start for i in np.flatnonzero(wrong)]
     if bad:
         shown = ", ".join(map(str, bad[:5])) + (", ..." if len(bad) > 5 else "")

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete.arrays import Array, is_numpy, like, namespace, set_entries, to_numpy, zeros
+from simcomplete.arrays import Array, astype, is_numpy, like, namespace, set_entries, to_numpy, zeros
 from simcomplete.memory import require
+from simcomplete.passes import fold
+from simcomplete.sources import LazyRows
 
 Selection = slice | NDArray[np.int64]
 
@@ -83,9 +85,9 @@ class SymmetricMatrix:
     def factor_eigenvalues(self) -> Array:
         """Eigenvalues of F diag(signs) F^T that can be other than 0, in float64, rising."""
         xp = namespace(self.array)
-        F = xp.astype(self.factor, xp.float64)
         if self.signs is None:
-            return xp.linalg.eigvalsh(F.T @ F)
+            return xp.linalg.eigvalsh(gram(self.factor))
+        F = xp.astype(self.factor, xp.float64)
         # F diag(signs) F^T = Q (R diag(signs) R^T) Q^T: the small matrix in the middle has them all.
         R = xp.linalg.qr(F, mode="reduced")[1]
         return xp.linalg.eigvalsh((R * xp.astype(self.signs, xp.float64)) @ R.T)
@@ -112,6 +114,18 @@ class SymmetricMatrix:
         return S + like(extra, S, dtype=S.dtype)
 
 
+def gram(F: Array) -> Array:
+    """F^T F in float64, block by block."""
+    xp = namespace(F)
+
+    def product(rows: Array, _: int) -> Array:
+        part = astype(rows, xp.float64)
+        return part.T @ part
+
+    width = 2 * 8 * int(F.shape[1])
+    return fold(F, product, lambda a, b: a + b, bytes_per_row=width, label="products", progress=False)
+
+
 def length(rows: Selection, n: int) -> int:
     """How many rows a selection takes out of n."""
     return len(range(*rows.indices(n))) if isinstance(rows, slice) else len(rows)
@@ -121,7 +135,7 @@ def take(x: Array, rows: Selection) -> Array:
     """Select rows: a view for a slice, a copy for positions."""
     if isinstance(rows, slice):
         return x[rows, :]
-    if is_numpy(x):
+    if is_numpy(x) or isinstance(x, LazyRows):
         return x[rows]
     return namespace(x).take(x, like(rows, x), axis=0)
 

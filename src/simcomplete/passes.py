@@ -7,14 +7,17 @@ What is done with a block is a small object that can be sent elsewhere, so a sou
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from simcomplete.arrays import Array, is_numpy, to_numpy
+from simcomplete.arrays import Array, astype, zeros
 from simcomplete.blocks import row_blocks
 from simcomplete.progress import track
 
 Part = TypeVar("Part")
 Work = Callable[[Array, int], Part]  # rows, and the position of the first
+
+# Makes a table of a shape and type to write rows into, in order; None for an array in memory.
+Target = Callable[[tuple[int, int], Any], Any] | None
 
 
 def fold(
@@ -30,6 +33,7 @@ def fold(
 
     Examples
     --------
+    >>> import numpy as np
     >>> fold(np.arange(6.0).reshape(3, 2), lambda X, start: X.sum(), lambda a, b: a + b, bytes_per_row=8, label="sum")
     np.float64(15.0)
     """
@@ -44,6 +48,28 @@ def fold(
     return total
 
 
+def stacked(
+    source: Array,
+    work: Work[Array],
+    below: Array,
+    *,
+    bytes_per_row: int,
+    label: str,
+    progress: bool | None = None,
+    target: Target = None,
+    dtype: Any = None,
+) -> Array:
+    """What `work` makes of every row, and the rows `below` under them: in a new array, or where `target` makes one."""
+    n, dtype = int(source.shape[0]), below.dtype if dtype is None else dtype
+    if hasattr(source, "map_rows"):
+        return source.map_rows(work, below, dtype, bytes_per_row)
+    shape = (n + int(below.shape[0]), int(below.shape[1]))
+    V = zeros(below, shape, dtype) if target is None else target(shape, dtype)
+    fill(V, source, work, bytes_per_row=bytes_per_row, label=label, progress=progress)
+    V[slice(n, shape[0]), :] = astype(below, dtype)
+    return V
+
+
 def fill(
     target: Array,
     source: Array,
@@ -55,5 +81,4 @@ def fill(
 ) -> None:
     """Write what `work` makes of every block of rows into the same rows of `target`."""
     for rows in track(row_blocks(int(source.shape[0]), bytes_per_row, like=source), label, progress):
-        made = work(source[rows, :], rows.start)
-        target[rows, :] = made if not is_numpy(target) or is_numpy(made) else to_numpy(made)
+        target[rows, :] = astype(work(source[rows, :], rows.start), target.dtype)

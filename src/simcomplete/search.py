@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete.arrays import Array, is_numpy, like, namespace, to_numpy
+from simcomplete.arrays import Array, astype, is_numpy, largest, like, namespace
 from simcomplete.blocks import row_blocks
-from simcomplete.matrix import Selection, SymmetricMatrix
-from simcomplete.progress import track
+from simcomplete.matrix import Selection, SymmetricMatrix, take
+from simcomplete.passes import fold
+
+PART = 4096  # rows searched for in one pass over the candidates
 
 
 class Neighbours(NamedTuple):
@@ -29,7 +32,7 @@ def nearest(
     exclude_self: bool,
     progress: bool | None = None,
 ) -> Neighbours:
-    """Find the `k` candidates most similar to each row, block by block, never all scores at once.
+    """Find the `k` candidates most similar to each row by running selection, never all scores at once.
 
     Parameters
     ----------
@@ -46,15 +49,73 @@ def nearest(
     progress : bool, optional
         None shows progress on a terminal, False never.
     """
+    parts = [rows[start : start + PART] for start in range(0, len(rows), PART)]
+    own = [part - candidates.start if exclude_self else None for part in parts]
+    if S.factor is None:
+        found = [_in_dense(S, part, candidates, k, me) for part, me in zip(parts, own, strict=True)]
+    else:
+        found = [_in_factor(S, part, candidates, k, me, progress) for part, me in zip(parts, own, strict=True)]
+    return Neighbours(*(np.concatenate(both) for both in zip(*found, strict=True)))
+
+
+def _in_dense(
+    S: SymmetricMatrix, rows: NDArray[np.int64], candidates: slice, k: int, own: NDArray[np.int64] | None
+) -> Neighbours:
     n = candidates.stop - candidates.start
-    ids = np.empty((len(rows), k), dtype=np.int64)
-    scores = np.empty((len(rows), k), dtype=to_numpy(S.array[:1, :1]).dtype)
-    for part in track(row_blocks(len(rows), n * 8 * 3), "search", progress):
+    found = []
+    for part in row_blocks(len(rows), n * 8 * 3, like=S.array):
         block = S.block(rows[part], candidates)
-        if exclude_self:
-            block = without_self(block, rows[part] - candidates.start)
-        ids[part], scores[part] = top_k(block, k)
-    return Neighbours(ids, scores)
+        found.append(top_k(block if own is None else without_self(block, own[part]), k))
+    return Neighbours(*(np.concatenate(both) for both in zip(*found, strict=True)))
+
+
+def _in_factor(
+    S: SymmetricMatrix,
+    rows: NDArray[np.int64],
+    candidates: slice,
+    k: int,
+    own: NDArray[np.int64] | None,
+    progress: bool | None,
+) -> Neighbours:
+    left = take(S.factor, rows)
+    left = left if S.signs is None else left * S.signs
+    bounds = (-1.0, 1.0) if S.unit else None
+    bounds = bounds if S.bounds is None else S.bounds
+    work = BestOf(left, k, bounds, own, candidates.start, candidates.stop)
+    width = 8 * (2 * int(left.shape[1]) + 4 * len(rows))
+    return fold(S.factor, work, work.merge, bytes_per_row=width, label="search", progress=progress)
+
+
+@dataclass(frozen=True)
+class BestOf:
+    """What a pass over a factor does with a block of its rows: the best of them, for every row searched for."""
+
+    left: Array
+    k: int
+    bounds: tuple[float, float] | None
+    own: NDArray[np.int64] | None
+    start: int
+    stop: int
+
+    def __call__(self, X: Array, start: int) -> Neighbours:
+        """Search among some rows of the factor; those outside the candidates are left out."""
+        first, last = max(self.start, start), min(self.stop, start + int(X.shape[0]))
+        if first >= last:
+            return Neighbours(np.zeros((len(self.left), 0), np.int64), np.zeros((len(self.left), 0)))
+        xp = namespace(X)
+        scores = self.left @ astype(X[first - start : last - start, :], self.left.dtype).T
+        if self.bounds is not None:
+            scores = xp.clip(scores, *self.bounds)
+        if self.own is not None:
+            scores = without_self(scores, self.own - (first - self.start))
+        ids, best = top_k(scores, min(self.k, last - first))
+        return Neighbours(ids + (first - self.start), best)
+
+    def merge(self, a: Neighbours, b: Neighbours) -> Neighbours:
+        """The best of two; `a` has the lower positions, so equal scores stay in order."""
+        ids, scores = (np.concatenate(both, axis=1) for both in zip(a, b, strict=True))
+        order = np.argsort(-scores, axis=1, kind="stable")[:, : self.k]
+        return Neighbours(np.take_along_axis(ids, order, axis=1), np.take_along_axis(scores, order, axis=1))
 
 
 def top_k(scores: Array, k: int) -> Neighbours:
@@ -67,10 +128,7 @@ def top_k(scores: Array, k: int) -> Neighbours:
     array([[1, 0]])
     """
     if not is_numpy(scores):
-        xp = namespace(scores)
-        order = xp.argsort(scores, axis=1, descending=True, stable=True)[:, :k]
-        best = xp.take_along_axis(scores, order, axis=1)
-        return Neighbours(to_numpy(order).astype(np.int64), to_numpy(best))
+        return Neighbours(*largest(scores, k))
     n = scores.shape[1]
     ids = np.empty((len(scores), k), dtype=np.int64)
     # The k-th largest value of each row; all larger ones are in, and equal ones by position.
@@ -82,9 +140,12 @@ def top_k(scores: Array, k: int) -> Neighbours:
 
 
 def without_self(block: Array, own: NDArray[np.int64]) -> Array:
-    """Put each row's own column last."""
+    """Put each row's own column last, where it is among the columns."""
+    inside = np.flatnonzero((own >= 0) & (own < block.shape[1]))
     if is_numpy(block):
-        block[np.arange(len(own)), own] = -np.inf
+        block[inside, own[inside]] = -np.inf
+        return block
+    if not len(inside):
         return block
     xp = namespace(block)
     hit = like(np.arange(block.shape[1])[None, :] == own[:, None], block)

@@ -62,7 +62,7 @@ def revived(arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Completio
         order=arrays.get("order"),
         status=Status(**facts["status"]),
         certificate=None if certificate is None else Certificate(**certificate),
-        evidence=evidence,
+        counted=evidence,
         exact=revive(arrays["candidates"], facts["exact"]) if "candidates" in arrays else None,
         bars=Bars(arrays["spread"], arrays["quantiles"]) if "spread" in arrays else None,
         **{name: facts[name] for name in SIMPLE},

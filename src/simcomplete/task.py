@@ -15,10 +15,12 @@ from simcomplete.completion import Completion
 from simcomplete.errors import InputError, NotConvergedWarning
 from simcomplete.inputs import Samples
 from simcomplete.matrix import SymmetricMatrix
+from simcomplete.similarity.evidence import Uncounted
 from simcomplete.similarity.exact import CandidateBlock, CandidateRows
 from simcomplete.similarity.measure import Evidence, Measure
 from simcomplete.similarity.operator import CandidateQuerySimilarity, DenseSimilarity, Operator
-from simcomplete.similarity.overlap import overlap_evidence, overlap_matrix
+from simcomplete.similarity.overlap import overlap_matrix
+from simcomplete.sources import LazyRows, Output
 
 
 @dataclass
@@ -43,6 +45,7 @@ class Task:
     overlap: NDArray[np.int64] | None = None
     labels: list[str] | None = None
     order: NDArray[np.int64] | None = None
+    out: Output | None = None
 
     def rank_or(self, default: int) -> int:
         """The rank the user asked for, or a method's own default."""
@@ -102,11 +105,6 @@ class Task:
     @property
     def evidence(self) -> Evidence | None:
         """What the similarities stand on; unknown for a given matrix."""
-        if self.given is None and self.queries is None and "operator" not in self.__dict__:
-            if self._evidence is None:  # a method that never asked for S0 does not need it held
-                assert self.samples is not None  # see n
-                self._evidence = overlap_evidence(self.samples, self.measure, progress=self.progress)
-            return self._evidence
         operator = self.operator
         if isinstance(operator, CandidateQuerySimilarity):
             return operator.evidence()
@@ -163,13 +161,18 @@ class Task:
             step1["epsilon"] = self.measure.epsilon
         if self.measure.positive:
             step1["positive"] = True
+        counted: Evidence | Uncounted | None = None
+        if "operator" in self.__dict__:
+            counted = self.evidence
+        elif self.samples is not None:
+            counted = Uncounted(self.samples, self.queries, self.measure, self.progress)
         return Completion(
             matrix=SymmetricMatrix(**arrays, unit=matrix.unit),
             n_candidates=self.n_candidates,
             together=self.together,
             method=method,
             params={**params, **({} if self.given is not None else step1)},
-            evidence=self.evidence,
+            counted=counted,
             labels=self.labels,
             order=self.order,
             exact=self.exact,
@@ -179,6 +182,8 @@ class Task:
     def _home(self, array: Array) -> Array:
         """Bring an array to the library, device and type of the input."""
         source = self.given if self.samples is None else self.samples.values
+        if isinstance(array, LazyRows):
+            return array
         if is_numpy(array) and not is_numpy(source):
             return like(array, source, dtype=self.dtype)
         return astype(array, self.dtype)

@@ -13,7 +13,7 @@ from simcomplete.cli.options import AsJson, Overwrite
 from simcomplete.cli.output import print_json, print_table
 from simcomplete.completion import Completion
 from simcomplete.errors import InputError
-from simcomplete.storage import replacing
+from simcomplete.files import replacing
 from simcomplete.stored import load
 
 

@@ -62,21 +62,21 @@ def rehearse(
     """
     unit = unit_rows(P)
     # From the sorted distinct rows, so that the order of the candidates does not matter.
-    _, distinct = np.unique(unit, axis=0, return_index=True)
+    _, distinct, place = np.unique(unit, axis=0, return_index=True, return_inverse=True)
     held = distinct[rng.choice(len(distinct), min(count, len(distinct)), replace=False)]
     same = np.asarray((unit @ unit[held].T > COPY).any(axis=1))
     if same.sum() > len(P) / 2:
         same[:] = False
     same[held] = True
     rest, gone = np.flatnonzero(~same), np.flatnonzero(same)
-    ordered = rest[np.lexsort(unit[rest].T[::-1])]
+    ordered = rest[np.argsort(place.ravel()[rest], kind="stable")]
     shown = masks[rng.integers(len(masks), size=len(held))]
     values = np.where(shown, P[held], 0.0)
     others = unit[ordered[rng.choice(len(rest), min(OTHERS, len(rest)), replace=False)]]
     return Rehearsal(
         {name: space.without(rest, gone) for name, space in spaces.items()},
         unit[rest],
-        Queries(values, shown, nearest(unit[rest], values, shown.astype(float), most)),
+        Queries(values, shown, nearest(unit[rest], values, shown, most)),
         others,
         unit[held] @ others.T,
     )

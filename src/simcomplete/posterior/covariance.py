@@ -11,6 +11,8 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from simcomplete.posterior.neighbours import distinct
+
 Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Solve = Callable[[Matrix], Matrix]
@@ -146,9 +148,7 @@ def target(variances: Matrix) -> Matrix:
 
 def groups(observed: Mask) -> Iterator[tuple[Mask, NDArray[np.int64]]]:
     """Rows that share a mask, so that each mask is factorised once."""
-    packed = np.packbits(observed, axis=1)
-    _, first, which = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-    which = which.ravel()
+    first, which = distinct(observed)
     order = np.argsort(which, kind="stable")
     edges = np.searchsorted(which[order], np.arange(len(first) + 1))
     for g, row in enumerate(first):

@@ -25,7 +25,7 @@ from simcomplete.posterior.stack import Stack, learn_stack
 
 Effort = Literal["full", "fast", "best"]
 FEW = 40  # below this many candidates there is nothing to calibrate on
-SIMULATED = {"full": 200, "fast": 100, "best": 200}
+SIMULATED = {"full": 200, "fast": 200, "best": 200}
 BATCH = 256  # queries at a time, so that memory does not grow with them
 LEARN: dict[str, Callable[[Any, Objective], Choice | Stack]] = {
     "full": choose,

@@ -6,7 +6,7 @@ usually lies.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -30,7 +30,7 @@ class Nearest(NamedTuple):
 
 
 def nearest(
-    unit: Matrix, queries: Matrix, observed: Matrix, most: int = MOST, squares: Matrix | None = None
+    unit: Matrix, queries: Matrix, observed: NDArray[Any], most: int = MOST, squares: Matrix | None = None
 ) -> Nearest:
     """Find the candidates with the largest overlap cosine, two matrix products for all rows.
 
@@ -39,17 +39,37 @@ def nearest(
     unit : array of shape (n, d)
         Candidates with unit rows.
     queries, observed : array of shape (n_q, d)
-        Rows with 0 where missing, and 1.0 where observed.
+        Rows with 0 where missing, and 1 or True where observed.
     most : int
         How many to keep; at most the candidates there are, less one.
     squares : array of shape (n, d), optional
         Squares of `unit`, where they are at hand.
     """
-    energy = (unit * unit if squares is None else squares) @ observed.T
-    norm = np.sqrt(np.maximum(energy, 0.0)) * np.sqrt(np.sum(queries * queries, axis=1))
-    cosine = np.divide(unit @ queries.T, norm, out=np.zeros_like(energy), where=norm > 0).T
+    seen = np.asarray(observed, dtype=bool)
+    first, which = distinct(seen)  # candidates have one energy per mask, however many rows share it
+    energy = seen[first].astype(np.float64) @ (unit * unit if squares is None else squares).T
+    root = np.sqrt(np.where(energy > 0, energy, np.inf))  # no energy: no evidence, cosine 0
+    length = np.sqrt(np.sum(queries * queries, axis=1, keepdims=True))
+    cosine = (queries / np.where(length > 0, length, 1.0)) @ unit.T
+    # Divided, not multiplied by an inverse: with one feature observed all cosines are exactly 1, and ties stay ties.
+    cosine /= root[which]
     ids, best = top_k(cosine, max(1, min(most, len(unit) - 1)))
-    return Nearest(ids, np.asarray(best), np.take_along_axis(energy.T, ids, axis=1))
+    return Nearest(ids, np.asarray(best), energy[which[:, None], ids])
+
+
+def distinct(observed: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each distinct mask comes first, and which of them every row has.
+
+    Examples
+    --------
+    >>> distinct(np.array([[True, False], [False, False], [True, False]]))
+    (array([0, 1]), array([0, 1, 0]))
+    """
+    found: dict[bytes, int] = {}
+    # By their bytes: sorting whole rows, as np.unique does, costs more than all the rest for a single row.
+    packed = np.packbits(observed, axis=1)
+    which = np.array([found.setdefault(row.tobytes(), len(found)) for row in packed], dtype=np.int64)
+    return np.unique(which, return_index=True)[1], which
 
 
 def smoothing(cosines: Matrix, k: float) -> Matrix:

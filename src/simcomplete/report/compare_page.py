@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from simcomplete._version import __version__
+from simcomplete.files import replacing
 from simcomplete.parts import plain
 from simcomplete.report import charts
 from simcomplete.report.page import Section, figure, page, table, write
 from simcomplete.report.results import SHORT
-from simcomplete.storage import replacing
 
 HEAD = (
     "method",

@@ -8,8 +8,8 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
+from simcomplete.files import replacing
 from simcomplete.report.figures import DARK, LIGHT, Theme
-from simcomplete.storage import replacing
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from simcomplete.inputs import Samples
 from simcomplete.memory import require
 from simcomplete.passes import fold
 from simcomplete.progress import track
+from simcomplete.similarity.evidence import combined
 from simcomplete.similarity.exact import CandidateRows
 from simcomplete.similarity.gram import FirstPass, GramOf, common_direction, merge
 from simcomplete.similarity.measure import Evidence, Measure
@@ -151,12 +152,7 @@ class CandidateQuerySimilarity:
 
     def evidence(self) -> Evidence:
         """What the similarities stand on; counted in the same first pass."""
-        q, n_p = self.query_evidence, self.n_candidates
-        empty = () if self.measure.epsilon > 0 else self.first.empty
-        good = n_p - len(empty)
-        without = self.first.without + q.pairs_without + n_p * (n_p - 1) // 2 - good * (good - 1) // 2
-        lonely = (*empty, *(n_p + k for k in q.rows_without))
-        return Evidence(self.n * (self.n - 1) // 2, without, lonely, self.measure.min_overlap)
+        return combined(self.n_candidates, self.first.without, self.first.empty, self.query_evidence, self.measure)
 
     def squared_norm(self) -> float:
         """Return |S0|_F^2 = |P^T P|^2 + 2 |B|^2 + |C|^2, from the Gram matrix."""

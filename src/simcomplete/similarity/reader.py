@@ -47,6 +47,7 @@ class Reader:
     def _sides(self) -> tuple[Array, Array, Array]:
         """What the plain cosine multiplies with: masks and a column of ones, unit values, and who has evidence."""
         Z, M = self.queries
+        assert M is not None  # queries are prepared with their mask
         xp = namespace(Z)
         norm = xp.sqrt(xp.sum(Z * Z, axis=1))
         count = xp.sum(M, axis=1)

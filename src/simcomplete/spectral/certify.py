@@ -25,17 +25,17 @@ def certify(problem: Problem, V: Array, w: Vector, *, verify: bool = True, seed:
     w : array of shape (rank,)
         The largest eigenvalues of S0, falling.
     verify : bool
-        Also compute the eigen-residual and look for larger eigenvalues outside; costs a few products with S0.
+        Also compute the eigen-residual and look for larger eigenvalues outside; costs a few products with S0. Without
+        it V is taken for the exact factor and not looked at.
     seed : int
         Of the vectors that look outside.
     """
     bound = problem.optimum(w)
-    gram = to_numpy(V.T @ V)
-    s = np.maximum(np.linalg.eigvalsh((gram + gram.T) / 2), 0.0)
-    top = float(s[-1])
-    rank = int(np.sum(s > problem.operator.n * np.finfo(np.float64).eps * top))
+    shrunk = problem.penalty.shrink(w, problem.weight)
     residual = absolute = outside = None
     if verify:
+        gram = to_numpy(V.T @ V)
+        rank = _numerical_rank(np.linalg.eigvalsh((gram + gram.T) / 2), problem.operator.n)
         SV = problem.operator.matmul(V)
         objective = problem.objective(V, SV)
         directions, products = _directions(V, SV, gram, rank)
@@ -44,7 +44,7 @@ def certify(problem: Problem, V: Array, w: Vector, *, verify: bool = True, seed:
             outside = _largest_outside(problem, directions, seed)
     else:
         # The columns of an exact factor are eigenvectors, so V^T S0 V needs no product.
-        shrunk = problem.penalty.shrink(w, problem.weight)
+        rank = _numerical_rank(shrunk, problem.operator.n)
         objective = problem.scale + float(np.sum(shrunk**2 - 2 * shrunk * w))
         objective += problem.weight * problem.penalty.value(shrunk)
     return Certificate(
@@ -60,6 +60,10 @@ def certify(problem: Problem, V: Array, w: Vector, *, verify: bool = True, seed:
         rank_below_bound=rank < problem.rank,
         verified=verify,
     )
+
+
+def _numerical_rank(s: Vector, n: int) -> int:
+    return int(np.sum(s > n * np.finfo(np.float64).eps * max(float(np.max(s)), 0.0)))
 
 
 def _directions(V: Array, SV: Array, gram: Vector, rank: int) -> tuple[Array, Array]:

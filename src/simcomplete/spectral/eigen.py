@@ -26,10 +26,13 @@ LARGE = 2000
 
 @dataclass(frozen=True)
 class Spectrum:
-    """The largest eigenvalues, falling, and a way to get their vectors, each times a number, in a type."""
+    """The largest eigenvalues, falling, and a way to get their vectors, each times a number.
+
+    `scaled_vectors(scale, target, dtype)`: where and in which type, for the route that makes them row by row.
+    """
 
     w: Vector
-    scaled_vectors: Callable[[Vector], Array]
+    scaled_vectors: Callable[..., Array]
     route: str
 
 
@@ -63,7 +66,7 @@ def largest(operator: Operator, rank: int, route: Route = "auto", seed: int = 0)
         raise InputError(f"route={route!r} is unknown; use auto, full, partial, iterative or structured")
     U = U * like(orientation(U), U)
     w = without_noise(w, operator.n * np.finfo(np.float64).eps)
-    return Spectrum(w, lambda scale: U * like(scale, U), route)
+    return Spectrum(w, lambda scale, target=None, dtype=None: U * like(scale, U), route)
 
 
 def without_noise(w: Vector, share: float) -> Vector:

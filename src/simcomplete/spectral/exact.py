@@ -7,15 +7,22 @@ minimised by keeping the eigenvectors of the r largest eigenvalues of S0 and shr
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from simcomplete.arrays import Array
+from simcomplete.passes import Target
 from simcomplete.spectral.eigen import Route, Spectrum, largest
 from simcomplete.spectral.problem import Problem
 
 
-def solve(problem: Problem, route: Route = "auto", seed: int = 0) -> tuple[Array, Spectrum]:
-    """Return the optimal factor, in float64, and the eigenvalues it was made from.
+def solve(
+    problem: Problem, route: Route = "auto", seed: int = 0, *, target: Target = None, dtype: Any = None
+) -> tuple[Array, Spectrum]:
+    """Return the optimal factor, in float64 unless told, and the eigenvalues it was made from.
+
+    `target` makes the table that rows are written into, where they are made row by row.
 
     Examples
     --------
@@ -30,4 +37,4 @@ def solve(problem: Problem, route: Route = "auto", seed: int = 0) -> tuple[Array
     """
     spectrum = largest(problem.operator, problem.rank, route, seed)
     s = problem.penalty.shrink(spectrum.w, problem.weight)
-    return spectrum.scaled_vectors(np.sqrt(s)), spectrum
+    return spectrum.scaled_vectors(np.sqrt(s), target, dtype), spectrum

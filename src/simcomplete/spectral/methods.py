@@ -31,6 +31,7 @@ from simcomplete.inputs import check_number
 from simcomplete.iterate import Limits, Run
 from simcomplete.matrix import SymmetricMatrix
 from simcomplete.method import Method
+from simcomplete.sources import LazyRows
 from simcomplete.spectral import descent, exact, lbfgs
 from simcomplete.spectral.certify import certify
 from simcomplete.spectral.eigen import largest
@@ -68,8 +69,13 @@ def complete(task: Task, name: str, penalty: Penalty, params: dict[str, Any]) ->
     used = {"rank": task.rank, "penalty": task.penalty, **own}
     history: list[dict[str, float]] = []
     if params["solver"] == "exact":
-        V, spectrum = exact.solve(problem, params["route"], seed)
         verify = task.n <= VERIFY_LIMIT if params["verify"] is None else bool(params["verify"])
+        target = None if task.out is None else task.out.table
+        kind = None if verify else task.dtype
+        V, spectrum = exact.solve(problem, params["route"], seed, target=target, dtype=kind)
+        if task.out is not None and task.out.written:
+            V = task.out.read(task.out.draft)
+        V = V.whole() if verify and isinstance(V, LazyRows) else V
         certificate = certify(problem, V, spectrum.w, verify=verify, seed=seed)
         status = verdict(certificate.optimal, spectrum.route)
     else:
@@ -85,10 +91,11 @@ def complete(task: Task, name: str, penalty: Penalty, params: dict[str, Any]) ->
         certificate = certify(problem, V, spectrum.w, seed=seed)
         status = judged(run, certificate, settings.tol)
         used |= _record(problem, settings)
+    factor = V if spectrum.route == "structured" else task.cleared(V)
     return task.finish(
         name,
         {**used, "route": spectrum.route, "verify": verify},
-        SymmetricMatrix(factor=task.cleared(V), diagonal=task.missing_diagonal()),
+        SymmetricMatrix(factor=factor, diagonal=task.missing_diagonal()),
         certificate=certificate,
         status=status,
         history=history,

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from simcomplete.arrays import Array, astype, like, namespace, to_numpy, zeros
+from simcomplete.arrays import Array, like, namespace, to_numpy, zeros
 from simcomplete.memory import require
-from simcomplete.passes import fill
+from simcomplete.passes import Target, stacked
 from simcomplete.similarity.gram import reflect, weights
 from simcomplete.similarity.operator import CandidateQuerySimilarity
 from simcomplete.similarity.reader import Reader
@@ -70,25 +71,27 @@ def largest(operator: CandidateQuerySimilarity, rank: int) -> tuple[Vector, Call
     w, Y = dense_largest((small + small.T) / 2, found)
     lift = (E / t) @ Y[:kept, :] / length[:, None]
     bottom = Y[kept:, :]
+    if not operator.measure.positive and operator.query_evidence.rows_without:
+        alone = np.ones((n_q, 1))
+        alone[list(operator.query_evidence.rows_without)] = 0.0  # where rounding would leave noise to search in
+        bottom = bottom * like(alone, bottom)
     # The signs that every route gives, from the sums of the first pass.
     marks = first.marks @ lift + weights(operator.n_candidates, bottom) @ bottom
     signs = np.where(to_numpy(marks) < 0, -1.0, 1.0)
 
-    def scaled_vectors(scale: Vector, target: Array = None) -> Array:
+    def scaled_vectors(scale: Vector, target: Target = None, dtype: Any = None) -> Array:
         factor = like(np.append(scale[:found] * signs, np.zeros(rank - found)), operator.C)
         wide = xp.concat([lift, zeros(lift, (int(lift.shape[0]), rank - found))], axis=1) * factor
-        V: Array = zeros(operator.C, (operator.n, rank)) if target is None else target
-        fill(
-            V,
+        return stacked(
             operator.candidates.source,
             FactorOf(operator.reader, first.turn, wide),
+            xp.concat([bottom, zeros(bottom, (n_q, rank - found))], axis=1) * factor,
             bytes_per_row=operator.bytes_per_row,
             label="second pass",
             progress=operator.progress,
+            target=target,
+            dtype=dtype,
         )
-        below = xp.concat([bottom, zeros(bottom, (n_q, rank - found))], axis=1) * factor
-        V[operator.n_candidates :, :] = astype(below, V.dtype)
-        return V
 
     # Beyond the small problem S0 has eigenvalues 0 only; there is nothing to keep of them.
     return np.concatenate([w, np.zeros(rank - found)]), scaled_vectors

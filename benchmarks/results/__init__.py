@@ -1,0 +1,1 @@
+"""How accurate the methods are, on real data: ``python -m benchmarks.results`` measures and writes docs/results.md."""

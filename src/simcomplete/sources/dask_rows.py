@@ -1,0 +1,104 @@
+"""Rows of a dask array: every pass is done where the rows are, and only what is small comes back.
+
+Sums are merged as a tree on the workers. A worker that dies is no trouble: what it had is computed again elsewhere,
+and the sums are the same.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simcomplete.errors import InputError, optional
+from simcomplete.passes import Part, Work, fill, fold
+from simcomplete.sources.lazy import Rows
+from simcomplete.sources.outside import RowSource, checked
+
+FAN_IN = 8  # sums merged at a time
+
+
+def client() -> Any:
+    """Return the cluster's client where there is one."""
+    distributed = sys.modules.get("distributed")  # whoever has a client has imported it
+    try:
+        return None if distributed is None else distributed.get_client()
+    except ValueError:
+        return None
+
+
+class DaskRows(RowSource):
+    """Rows of a dask array; the array itself is `base`."""
+
+    def __init__(self, base: Any, name: str, *, complete: bool = False) -> None:
+        if np.isnan(base.shape).any() or base.ndim != 2:
+            raise InputError(
+                f"{name} is a dask array of shape {base.shape}; 2 dimensions of known size are needed: "
+                "call compute_chunk_sizes() first"
+            )
+        super().__init__(base.rechunk({1: -1}), name, complete=complete)
+
+    def read(self, start: int, stop: int) -> Rows:
+        """Bring some rows here."""
+        rows = np.asarray(self.base[start:stop].compute())
+        return checked(rows, (stop - start, self.shape[1]), self.name, start, self.complete).astype(
+            self.dtype, copy=False
+        )
+
+    def fold_rows(self, work: Work[Part], merge: Callable[[Part, Part], Part], bytes_per_row: int) -> Part:
+        """Merge what `work` makes of every block, as a tree, on the workers."""
+        delayed = optional("dask", extra="dask", purpose="a dask array").delayed
+        shared = delayed((work, merge, self.name, self.complete, self.dtype), traverse=False)
+        starts = np.concatenate([[0], np.cumsum(self.base.chunks[0])[:-1]])
+        chunks = self.base.to_delayed().ravel()
+        one, many = delayed(_fold_chunk, pure=True), delayed(_merged, pure=True)
+        parts = [one(shared, chunk, int(k), bytes_per_row) for chunk, k in zip(chunks, starts, strict=True)]
+        while len(parts) > 1:
+            parts = [many(shared, parts[i : i + FAN_IN]) for i in range(0, len(parts), FAN_IN)]
+        found: Part = parts[0].compute()
+        return found
+
+    def map_rows(self, work: Work[Rows], below: Rows, dtype: Any, bytes_per_row: int) -> DaskRows:
+        """Return what `work` makes of every row, with the rows `below` under them, as another dask array."""
+        da = optional("dask.array", extra="dask", purpose="a dask array")
+        width = int(below.shape[1])
+        shared = optional("dask", extra="dask", purpose="a dask array").delayed(
+            (work, self.name, self.complete, self.dtype), traverse=False
+        )
+        top = self.base.map_blocks(
+            _map_chunk,
+            shared,
+            width,
+            dtype,
+            bytes_per_row,
+            chunks=(self.base.chunks[0], (width,)),
+            dtype=dtype,
+            meta=np.empty((0, width), dtype),
+        )
+        return DaskRows(da.concatenate([top, da.from_array(below.astype(dtype), chunks=-1)]), "factor")
+
+
+def _fold_chunk(shared: Any, chunk: Rows, start: int, bytes_per_row: int) -> Any:
+    work, merge, name, complete, dtype = shared
+    rows = checked(np.asarray(chunk), chunk.shape, name, start, complete).astype(dtype, copy=False)
+    return fold(
+        rows, lambda X, k: work(X, start + k), merge, bytes_per_row=bytes_per_row, label="block", progress=False
+    )
+
+
+def _merged(shared: Any, parts: list[Any]) -> Any:
+    total = parts[0]
+    for part in parts[1:]:
+        total = shared[1](total, part)
+    return total
+
+
+def _map_chunk(chunk: Rows, shared: Any, width: int, dtype: Any, bytes_per_row: int, block_info: Any = None) -> Rows:
+    work, name, complete, kind = shared
+    start = 0 if not block_info else int(block_info[0]["array-location"][0][0])
+    rows = checked(np.asarray(chunk), chunk.shape, name, start, complete).astype(kind, copy=False)
+    out = np.empty((len(rows), width), dtype)
+    fill(out, rows, lambda X, k: work(X, start + k), bytes_per_row=bytes_per_row, label="block", progress=False)
+    return out

@@ -1,0 +1,64 @@
+"""What users bring that is not in memory, opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simcomplete.arrays import is_array, is_dask
+from simcomplete.errors import FileFormatError, InputError, optional
+from simcomplete.sources.lazy import LazyRows
+from simcomplete.sources.outside import RowSource
+
+
+def is_outside(x: object) -> bool:
+    """Tell whether the rows of `x` are to be read block by block.
+
+    A path, a dask array, or what is no array at all but has `shape`, `dtype` and slices.
+    """
+    if isinstance(x, (str, Path, LazyRows)) or is_dask(x):
+        return True
+    known = is_array(x) or hasattr(x, "columns") or hasattr(x, "tocsr")
+    return not known and all(hasattr(x, name) for name in ("shape", "dtype", "__getitem__"))
+
+
+def opened(x: Any, name: str, complete: bool) -> Any:
+    """Open rows that are outside memory; a memory-mapped `.npy` is an array already."""
+    if isinstance(x, LazyRows):
+        return x
+    if isinstance(x, (str, Path)):
+        x = _from_path(Path(x), name)
+    if is_dask(x):
+        from simcomplete.sources.dask_rows import DaskRows  # which needs dask
+
+        return DaskRows(x, name, complete=complete)
+    if isinstance(x, np.ndarray) and x.dtype in (np.float32, np.float64):
+        return x
+    return RowSource(x, name, complete=complete)
+
+
+def _from_path(path: Path, name: str) -> Any:
+    if not path.exists():
+        raise InputError(f"{name}: there is no {path}; give an array, or the path of a .npy or .zarr")
+    if path.suffix == ".npy":
+        try:
+            return np.load(path, mmap_mode="r", allow_pickle=False)
+        except (ValueError, EOFError, OSError) as error:
+            raise FileFormatError(f"{path} is not a readable .npy array: {error}") from error
+    if path.suffix == ".zarr":
+        return open_zarr(path)
+    raise InputError(f"{name}: {path} is neither .npy nor .zarr; read it first, with sc.datasets.read_table")
+
+
+def open_zarr(path: Path) -> Any:
+    """Open a zarr array; as a dask array where a cluster is at hand."""
+    zarr = optional("zarr", extra="dask", purpose=f"reading {path}")
+    try:
+        found = zarr.open_array(str(path), mode="r")
+    except Exception as error:  # zarr has many kinds of them
+        raise FileFormatError(f"{path} is not a readable zarr array: {error}") from error
+    from simcomplete.sources.dask_rows import client
+
+    return found if client() is None else optional("dask.array", extra="dask", purpose="a cluster").from_zarr(found)

@@ -1,0 +1,103 @@
+"""A table written row by row to a file, whole or not at all: where a factor goes that need not sit in memory.
+
+Rows are written through the file and never through a map of it: a full disk is then an error, not a crash.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Any, Self
+
+import numpy as np
+
+from simcomplete.arrays import to_numpy
+from simcomplete.errors import InputError, optional
+from simcomplete.files import replacing
+from simcomplete.sources.dask_rows import DaskRows
+from simcomplete.sources.lazy import Rows
+from simcomplete.sources.outside import RowSource
+
+
+class Output:
+    """A `.npy` or `.zarr` that will be at `path` once everything is written; nothing is there before.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "table.npy"
+    >>> with Output(path) as out:
+    ...     table = out.table((3, 2), np.float64)
+    ...     table[slice(0, 2), :] = np.ones((2, 2))
+    ...     table[slice(2, 3), :] = np.zeros((1, 2))
+    >>> np.load(path).sum()
+    np.float64(4.0)
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        if self.path.suffix not in (".npy", ".zarr"):
+            raise InputError(f"out={str(path)!r} must end in .npy or .zarr; that is what can be written")
+        if self.path.exists():
+            raise InputError(f"out={str(path)!r} exists already; choose another name, or remove it first")
+        self._stack = ExitStack()
+        self._stream: IO[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self.draft = self._stack.enter_context(replacing(self.path))
+        return self
+
+    def __exit__(self, *error: Any) -> bool | None:
+        return self._stack.__exit__(*error)
+
+    @property
+    def written(self) -> bool:
+        """Whether anything was."""
+        return self.draft.exists()
+
+    def table(self, shape: tuple[int, int], dtype: Any) -> Any:
+        """Make the table; its rows are written by assignment to slices, in order."""
+        if self.path.suffix == ".zarr":
+            zarr = optional("zarr", extra="dask", purpose="writing a .zarr")
+            rows = max(1, min(shape[0], 2**26 // (8 * shape[1])))
+            return zarr.create_array(str(self.draft), shape=shape, dtype=np.dtype(dtype), chunks=(rows, shape[1]))
+        self._stream = self._stack.enter_context(self.draft.open("wb"))
+        header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_2_0(self._stream, header)
+        return _NpyRows(self._stream, np.dtype(dtype), shape)
+
+    def copy(self, table: Any) -> None:
+        """Write a whole table: one in memory, one that is made row by row, or one that is spread over machines."""
+        if isinstance(table, DaskRows) and self.path.suffix == ".zarr":
+            table.base.rechunk({0: "auto", 1: -1}).to_zarr(str(self.draft))
+            return
+        target = self.table((int(table.shape[0]), int(table.shape[1])), to_numpy(table[:1, :]).dtype)
+        step = max(1, 2**26 // (8 * int(table.shape[1])))
+        for start in range(0, int(table.shape[0]), step):
+            rows = slice(start, min(start + step, int(table.shape[0])))
+            target[rows, :] = to_numpy(table[rows, :])
+
+    def read(self, where: Path) -> Any:
+        """Open what was written, at the draft's place or at the final one, without reading it."""
+        if self._stream is not None and not self._stream.closed:
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+        if self.path.suffix == ".npy":
+            return np.load(where, mmap_mode="r")
+        return RowSource(optional("zarr", extra="dask", purpose="a .zarr").open_array(str(where), mode="r"), "out")
+
+
+class _NpyRows:
+    """Rows appended to a `.npy` file."""
+
+    def __init__(self, stream: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, int]) -> None:
+        self.stream, self.dtype, self.shape, self.at = stream, dtype, shape, 0
+
+    def __setitem__(self, key: Any, rows: Rows) -> None:
+        where = key[0] if isinstance(key, tuple) else key
+        start, stop, _ = where.indices(self.shape[0])
+        if start != self.at or len(rows) != stop - start:
+            raise InputError(f"rows {start} to {stop} of a file were to be written after row {self.at}")
+        self.stream.write(np.ascontiguousarray(to_numpy(rows), dtype=self.dtype).data)
+        self.at = stop
