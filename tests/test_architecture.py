@@ -25,6 +25,7 @@ LAYERS = [
     ["inputs", "matrix", "storage", "certificate", "iterate", "bars"],
     ["similarity"],
     ["search", "validity", "views", "parts", "metrics", "selecting"],
+    ["index"],
     ["completion"],
     ["task", "stored"],
     ["method"],
@@ -132,7 +133,7 @@ def test_docstring_examples(name):
 
 def test_import_is_light():
     """Heavy and optional packages are imported when they are needed, not with the package."""
-    heavy = ("torch", "pandas", "polars", "matplotlib", "typer", "rich", "pyarrow", "dask")
+    heavy = ("torch", "pandas", "polars", "matplotlib", "typer", "rich", "pyarrow", "dask", "faiss")
     code = f"import sys, simcomplete; print([m for m in {heavy} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"

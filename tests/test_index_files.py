@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import simcomplete as sc
 from simcomplete import index
 from simcomplete.errors import FileFormatError, InputError
 from simcomplete.matrix import SymmetricMatrix
@@ -58,3 +59,19 @@ def test_files_are_not_replaced_unasked_nor_read_when_changed(tmp_path):
     (tmp_path / "x.json").write_text("[]")
     with pytest.raises(FileFormatError, match="no note"):
         index.read(path, X)
+
+
+def test_completions_search_and_export_by_name(tmp_path, digits, hide):
+    done = sc.complete(digits[:300], hide(digits[300:310], 0.7), method="smcnn", rank=10, progress=False)
+    want = done.search(k=5)
+    for way in ("faiss", index.over(done.matrix, slice(0, 300))):
+        np.testing.assert_array_equal(done.search(k=5, index=way).ids, want.ids)
+    np.testing.assert_array_equal(
+        done.search(k=400, rows="candidates", index="faiss").ids, done.search(k=400, rows="candidates").ids
+    )
+    assert index.recall(done.search(k=5, index="faiss-hnsw").ids, want.ids) > 0.9
+    assert done.export_index(tmp_path / "p.faiss")["rows"] == 300
+    again = index.read(tmp_path / "p.faiss", done.factor[:300])
+    np.testing.assert_array_equal(done.search(k=5, index=again).ids, want.ids)
+    with pytest.raises(InputError, match="before clip"):
+        done.view(clip=True).export_index(tmp_path / "q.faiss")

@@ -6,13 +6,14 @@ Factor first, blocks on request, dense only when asked for and only when it fits
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simcomplete import index as vectors
 from simcomplete import storage, views
 from simcomplete.arrays import Array, namespace, to_numpy
 from simcomplete.bars import Bars
@@ -20,7 +21,7 @@ from simcomplete.certificate import Certificate
 from simcomplete.errors import InputError
 from simcomplete.matrix import Selection, SymmetricMatrix
 from simcomplete.parts import plain, to_parts
-from simcomplete.search import Neighbours, nearest
+from simcomplete.search import Neighbours, nearest, scope
 from simcomplete.selecting import select
 from simcomplete.similarity.evidence import Uncounted
 from simcomplete.similarity.exact import CandidateBlock, CandidateRows
@@ -164,7 +165,7 @@ class Completion:
         view = self.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip)
         return view.matrix.block(self._select(rows, "rows"), self._select(cols, "cols"))
 
-    def search(self, k: int = 10, rows: Any = None, *, progress: bool | None = None) -> Neighbours:
+    def search(self, k: int = 10, rows: Any = None, *, index: Any = None, progress: bool | None = None) -> Neighbours:
         """Find the `k` most similar candidates of every query.
 
         Parameters
@@ -173,6 +174,8 @@ class Completion:
             How many; more than there are candidates gives all of them.
         rows : {"candidates", "queries"}, slice, int or array, optional
             Rows to search for; the queries when left out. A row is never its own neighbour.
+        index : {"faiss", "faiss-ivf", "faiss-hnsw"} or VectorIndex, optional
+            Search through FAISS: exact, by lists or by a graph; or through what `index.over` built, for many calls.
         progress : bool, optional
             None shows progress on a terminal, False never.
 
@@ -181,15 +184,23 @@ class Completion:
         Neighbours
             `ids`, int64 (rows, k): positions among the candidates, best first, ties by lower id; `scores` beside.
         """
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-            raise InputError(f"k={k!r} must be a whole number of at least 1")
         wanted = np.arange(self.n)[self._select("queries" if rows is None else rows, "rows")]
-        among = self._among(wanted)
-        others = self.n_candidates - 1 if among else self.n_candidates
-        if others < 1:
-            raise InputError("there is no other sample to search among; give at least two")
-        pool = slice(0, self.n_candidates)
-        return nearest(self.matrix, wanted, pool, min(int(k), others), exclude_self=among, progress=progress)
+        k, among = scope(k, wanted, self.n_candidates)
+        find = nearest if index is None else partial(vectors.nearest, index=index)
+        return find(self.matrix, wanted, slice(0, self.n_candidates), k, exclude_self=among, progress=progress)
+
+    def export_index(self, path: str | Path, kind: vectors.Kind = "flat", *, overwrite: bool = False) -> dict[str, Any]:
+        """Write the candidates as a FAISS file, and beside it a note that says how queries are put to it.
+
+        Parameters
+        ----------
+        path, overwrite : path, bool
+            The file to make, and whether to replace one; see `simcomplete.index.export` for the note, returned too.
+        kind : {"flat", "ivf", "hnsw"}
+            As in `simcomplete.index.build`.
+        """
+        built = vectors.over(self.matrix, slice(0, self.n_candidates), kind)
+        return vectors.export(built, path, signs=self.signs, overwrite=overwrite)
 
     def interval(self, level: float = 0.9, rows: Any = None, cols: Any = None) -> tuple[Array, Array]:
         """Return error bars of the similarities of queries with candidates, or of all rows with all.
@@ -285,9 +296,3 @@ class Completion:
 
     def _select(self, rows: Any, name: str) -> Selection:
         return select(rows, name, self.n, self.n_candidates, self.together)
-
-    def _among(self, wanted: NDArray[np.int64]) -> bool:
-        inside = wanted < self.n_candidates
-        if inside.any() and not inside.all():
-            raise InputError("rows mixes candidates and queries; search for them in two calls")
-        return bool(inside.any())

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete.arrays import Array, astype, is_numpy, largest, like, namespace
+from simcomplete.arrays import Array, astype, is_numpy, largest, like, namespace, to_numpy
 from simcomplete.blocks import row_blocks
+from simcomplete.errors import InputError
 from simcomplete.matrix import Selection, SymmetricMatrix, take
 from simcomplete.passes import fold
 
@@ -69,6 +70,21 @@ def _in_dense(
     return Neighbours(*(np.concatenate(both) for both in zip(*found, strict=True)))
 
 
+def among(u: Array, candidates: Array, k: int, progress: bool | None = None) -> Neighbours:
+    """The `k` rows of `candidates` with the largest products with each row of `u`, by running selection."""
+    found = []
+    for start in range(0, len(u), PART):
+        left = like(to_numpy(u[start : start + PART]), candidates[:1, :])
+        work = BestOf(left, k, None, None, 0, int(candidates.shape[0]))
+        found.append(_best(candidates, work, progress))
+    return Neighbours(*(np.concatenate(both) for both in zip(*found, strict=True)))
+
+
+def _best(candidates: Array, work: BestOf, progress: bool | None) -> Neighbours:
+    width = 8 * (2 * int(work.left.shape[1]) + 4 * int(work.left.shape[0]))
+    return fold(candidates, work, work.merge, bytes_per_row=width, label="search", progress=progress)
+
+
 def _in_factor(
     S: SymmetricMatrix,
     rows: NDArray[np.int64],
@@ -81,9 +97,7 @@ def _in_factor(
     left = left if S.signs is None else left * S.signs
     bounds = (-1.0, 1.0) if S.unit else None
     bounds = bounds if S.bounds is None else S.bounds
-    work = BestOf(left, k, bounds, own, candidates.start, candidates.stop)
-    width = 8 * (2 * int(left.shape[1]) + 4 * len(rows))
-    return fold(S.factor, work, work.merge, bytes_per_row=width, label="search", progress=progress)
+    return _best(S.factor, BestOf(left, k, bounds, own, candidates.start, candidates.stop), progress)
 
 
 @dataclass(frozen=True)
@@ -112,10 +126,15 @@ class BestOf:
         return Neighbours(ids + (first - self.start), best)
 
     def merge(self, a: Neighbours, b: Neighbours) -> Neighbours:
-        """The best of two; `a` has the lower positions, so equal scores stay in order."""
-        ids, scores = (np.concatenate(both, axis=1) for both in zip(a, b, strict=True))
-        order = np.argsort(-scores, axis=1, kind="stable")[:, : self.k]
-        return Neighbours(np.take_along_axis(ids, order, axis=1), np.take_along_axis(scores, order, axis=1))
+        """The best of two; `a` has the lower positions."""
+        return best_of_both(a, b, self.k)
+
+
+def best_of_both(a: Neighbours, b: Neighbours, k: int) -> Neighbours:
+    """The `k` best of two; `a` has the lower positions, so equal scores stay in order."""
+    ids, scores = (np.concatenate(both, axis=1) for both in zip(a, b, strict=True))
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    return Neighbours(np.take_along_axis(ids, order, axis=1), np.take_along_axis(scores, order, axis=1))
 
 
 def top_k(scores: Array, k: int) -> Neighbours:
@@ -139,6 +158,25 @@ def top_k(scores: Array, k: int) -> Neighbours:
     return Neighbours(ids, np.take_along_axis(scores, ids, axis=1))
 
 
+def check_k(k: Any) -> int:
+    """Return a whole number of at least 1."""
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+        raise InputError(f"k={k!r} must be a whole number of at least 1")
+    return int(k)
+
+
+def scope(k: Any, wanted: NDArray[np.int64], n_candidates: int) -> tuple[int, bool]:
+    """How many neighbours rows can have, and whether the rows are candidates: no row is its own neighbour."""
+    k = check_k(k)
+    inside = wanted < n_candidates
+    among = bool(inside.any())
+    if among and not inside.all():
+        raise InputError("rows mixes candidates and queries; search for them in two calls")
+    if n_candidates - among < 1:
+        raise InputError("there is no other sample to search among; give at least two")
+    return min(k, n_candidates - among), among
+
+
 def without_self(block: Array, own: NDArray[np.int64]) -> Array:
     """Put each row's own column last, where it is among the columns."""
     inside = np.flatnonzero((own >= 0) & (own < block.shape[1]))
@@ -152,4 +190,4 @@ def without_self(block: Array, own: NDArray[np.int64]) -> Array:
     return xp.where(hit, xp.full_like(block, -np.inf), block)
 
 
-__all__ = ["Neighbours", "Selection", "nearest", "top_k"]
+__all__ = ["Neighbours", "Selection", "check_k", "nearest", "scope", "top_k"]

@@ -10,14 +10,17 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from simcomplete.api import complete, generator
+from simcomplete.arrays import is_array, on_accelerator, to_numpy
 from simcomplete.completion import Completion
 from simcomplete.errors import InputError
 from simcomplete.inputs import as_samples
 from simcomplete.posterior.choice import Objective
 from simcomplete.posterior.factors_choice import RowsCompletion
-from simcomplete.posterior.methods import fit_rows, typical_length
+from simcomplete.posterior.methods import fit_rows, is_large, typical_length
 from simcomplete.posterior.model import Effort, Posterior, check_settings
-from simcomplete.search import Neighbours, top_k
+from simcomplete.posterior.streamed import Streamed
+from simcomplete.search import Neighbours, among, check_k
+from simcomplete.sources import UnitRows, is_outside
 
 PATTERNS = 200  # masks to calibrate for when none are given
 RATES = (0.1, 0.95)  # shares of features they hide
@@ -75,9 +78,10 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
         Parameters
         ----------
-        X : array or frame of shape (n_samples, n_features)
+        X : array, frame or source of rows, of shape (n_samples, n_features)
             Candidates. Where some values are missing, a factor model of all rows takes the place of the candidates'
-            own; it can transform and search, not grow or forget.
+            own; it can transform and search, not grow or forget. Nor can that of many candidates (33 million values
+            and more) or of rows outside memory, which are read block by block: see `simcomplete.complete`.
         y : Ignored
             Here by convention.
         masks : array of bool, shape (n_masks, n_features), optional
@@ -88,11 +92,18 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self : object
             The fitted estimator.
         """
-        P = self._checked(X, reset=True)
-        self._dtype = P.dtype
-        P = P.astype(np.float64)
-        self._scale = typical_length(np.nan_to_num(P))
+        P = self._candidates(X)
         check_settings(self.effort, self.objective)
+        self._dtype = to_numpy(P[:1, :]).dtype
+        if is_large(P):
+            self._scale = 1.0
+            rng = generator(self.random_state)
+            patterns = self._shown(masks, int(P.shape[1]), rng)
+            own: dict[str, Any] = {"effort": self.effort, "objective": self.objective}
+            self._keep(Streamed.fit(P, patterns, rng=rng, **own)[0])
+            return self
+        P = np.asarray(P, dtype=np.float64)
+        self._scale = typical_length(np.nan_to_num(P))
         if np.isnan(P).any():
             shown = None if masks is None else self._patterns(masks, P.shape[1])
             self._keep(fit_rows(P / self._scale, generator(self.random_state), self.effort, masks=shown))
@@ -196,10 +207,9 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Neighbours
             `ids` and `scores`, both (n_new, k), best first.
         """
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-            raise InputError(f"k={k!r} must be a whole number of at least 1")
+        k = check_k(k)
         u = self.transform(X)
-        return top_k(np.asarray(u @ self.candidates_.T), min(int(k), len(self.candidates_)))
+        return among(u, self.candidates_, min(k, len(self.candidates_)))
 
     def complete(self, P: Any, Q: Any = None) -> Completion:
         """Complete candidates and queries, calibrated on the queries' own masks; changes nothing that was fitted.
@@ -216,15 +226,25 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         own: dict[str, Any] = {"effort": self.effort, "objective": self.objective}
         return complete(P, Q, method="posterior", random_state=self.random_state, **own)
 
+    def _candidates(self, X: Any) -> Any:
+        """Candidates as they are read: from where they lie, or checked as scikit-learn does."""
+        if not (is_outside(X) or (is_array(X) and on_accelerator(X))):
+            return self._checked(X, reset=True)
+        rows = as_samples(X, "candidates", complete=True).values
+        self.n_features_in_ = int(rows.shape[1])
+        self.__dict__.pop("feature_names_in_", None)
+        return rows if is_large(rows) else np.asarray(to_numpy(rows))
+
     def _calibrate(self, model: Posterior, masks: Any) -> None:
         rng = generator(self.random_state)
-        d = model.P.shape[1]
-        if masks is None:
-            hidden = rng.uniform(*RATES, size=(PATTERNS, 1))
-            shown = rng.random((PATTERNS, d)) >= hidden
-        else:
-            shown = self._patterns(masks, d)
+        shown = self._shown(masks, model.P.shape[1], rng)
         self._keep(model.calibrate(shown, rng=rng, effort=self.effort, objective=self.objective))
+
+    def _shown(self, masks: Any, d: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+        if masks is not None:
+            return self._patterns(masks, d)
+        hidden = rng.uniform(*RATES, size=(PATTERNS, 1))
+        return np.asarray(rng.random((PATTERNS, d)) >= hidden)
 
     def _patterns(self, masks: Any, d: int) -> NDArray[np.bool_]:
         shown = np.asarray(masks)
@@ -235,9 +255,10 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             )
         return shown
 
-    def _keep(self, model: Posterior | RowsCompletion) -> None:
+    def _keep(self, model: Posterior | RowsCompletion | Streamed) -> None:
         self._model = model
-        self.candidates_ = model.unit.astype(self._dtype, copy=False)
+        unit = model.unit
+        self.candidates_ = unit if isinstance(unit, UnitRows) else unit.astype(self._dtype, copy=False)
         assert model.choice is not None  # calibrated before it is kept
         self.choice_ = model.choice.as_dict()
         self._n_features_out = model.unit.shape[1]
@@ -245,7 +266,7 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _growing(self, what: str) -> Posterior:
         """The model of complete candidates, which alone can change without a new fit."""
         if not isinstance(self._model, Posterior):
-            raise InputError(f"{what} needs a model of complete candidates; this one has missing values: fit anew")
+            raise InputError(f"{what} needs a model of complete candidates that are in memory: fit anew")
         return self._model
 
     def _checked(self, X: Any, *, reset: bool, complete: bool = False) -> NDArray[Any]:

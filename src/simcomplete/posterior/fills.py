@@ -55,6 +55,10 @@ class Space:
         space = replace(self, rows=rows, statistics=left)
         return replace(space, lowest=rows.min(axis=0), highest=rows.max(axis=0)) if bounds else space
 
+    def over(self, rows: Matrix, known: Statistics | WideStatistics) -> Space:
+        """The same space with other rows (given raw) to be neighbours, and statistics of its own."""
+        return replace(self, rows=rows if self.name == "raw" else unit_rows(rows), statistics=known)
+
     def with_rows(self, P: Matrix) -> Space:
         """The same space with more candidates, given raw."""
         X = P if self.name == "raw" else unit_rows(P)
@@ -79,9 +83,7 @@ class Queries:
 
     def some(self, rows: slice, most: int) -> Queries:
         """Some of the rows, with fewer neighbours each."""
-        ids, cosines, energies = self.near
-        near = Nearest(ids[rows, :most], cosines[rows, :most], energies[rows, :most])
-        return Queries(self.values[rows], self.observed[rows], near)
+        return Queries(self.values[rows], self.observed[rows], self.near.some(rows, most))
 
 
 def unit_rows(X: Matrix) -> Matrix:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simcomplete.arrays import Array, like, on_accelerator, to_numpy
 from simcomplete.bars import Bars
 from simcomplete.completion import Completion
 from simcomplete.errors import InputError
@@ -17,7 +18,9 @@ from simcomplete.posterior.factors import ITERATIONS
 from simcomplete.posterior.factors_choice import RowsCompletion, complete_rows
 from simcomplete.posterior.gaussian import Matrix
 from simcomplete.posterior.model import FEW, Posterior, check_settings
+from simcomplete.posterior.streamed import LARGE, Streamed
 from simcomplete.posterior.wiener import complete_similarities
+from simcomplete.sources import LazyRows, UnitRows
 from simcomplete.status import Status
 from simcomplete.task import Task
 
@@ -38,6 +41,8 @@ def run(task: Task, params: dict[str, Any]) -> Completion:
 
 def from_candidates(task: Task, params: dict[str, Any]) -> Completion:
     """Complete queries by the candidates' model, calibrated on the queries' own masks."""
+    if task.samples is not None and is_large(task.samples.values):
+        return streamed(task, params)
     scale = typical_length(task.table[: task.n_candidates])
     table = task.table / scale
     P, Q = table[: task.n_candidates], table[task.n_candidates :]
@@ -47,15 +52,40 @@ def from_candidates(task: Task, params: dict[str, Any]) -> Completion:
     factor = np.concatenate([model.unit, found.u])
     trained = len(P) >= FEW
     assert model.choice is not None  # calibrated above
-    spread = np.sqrt(np.where(found.length < 1, np.maximum(1 - found.length**2, 1e-4), 0.0))
     return task.finish(
         "posterior",
         params,
         SymmetricMatrix(factor=factor, diagonal=lack(factor), unit=True),
         choice=model.choice.as_dict(),
-        bars=Bars(spread, model.choice.quantiles) if trained else None,
+        bars=Bars(found.spread, model.choice.quantiles) if trained else None,
         status=Status("computed", f"expected similarities, calibrated on {'your own' if trained else 'no'} candidates"),
     )
+
+
+def streamed(task: Task, params: dict[str, Any]) -> Completion:
+    """The same over candidates that are read block by block; their rows of the factor are made when asked for."""
+    assert task.samples is not None and task.queries is not None  # from_candidates has both
+    P = task.samples.values
+    Q = np.asarray(to_numpy(task.queries.values), dtype=np.float64)
+    own: dict[str, Any] = {"effort": params["effort"], "objective": params["objective"], "progress": task.progress}
+    model, found = Streamed.fit(P, ~np.isnan(Q), rng=task.rng, queries=Q, **own)
+    assert found is not None  # queries were given
+    U = like(found.u, P[:1, :], dtype=P.dtype)
+    rest = np.concatenate([np.zeros(task.samples.n), lack(found.u)])
+    return task.finish(
+        "posterior",
+        params,
+        SymmetricMatrix(factor=UnitRows(P, U), diagonal=rest, unit=True),
+        choice=model.choice.as_dict(),
+        bars=Bars(found.spread, model.choice.quantiles),
+        status=Status("computed", "expected similarities, calibrated on your own candidates, in one pass over them"),
+    )
+
+
+def is_large(P: Array) -> bool:
+    """Whether candidates are better read block by block than brought here."""
+    many = int(P.shape[0]) * int(P.shape[1]) > LARGE
+    return int(P.shape[0]) >= FEW and (many or isinstance(P, LazyRows) or on_accelerator(P))
 
 
 def from_rows(task: Task, params: dict[str, Any]) -> Completion:

@@ -49,6 +49,11 @@ class Vectors:
     u: Matrix
     length: Matrix
 
+    @property
+    def spread(self) -> Matrix:
+        """What error bars grow with: sqrt(1 - length^2), 0 where all is known."""
+        return np.sqrt(np.where(self.length < 1, np.maximum(1 - self.length**2, 1e-4), 0.0))
+
 
 @dataclass(frozen=True)
 class Posterior:
@@ -122,8 +127,13 @@ class Posterior:
         values = np.where(observed, Q, 0.0)
         near = nearest(self.unit, values, observed.astype(float), self.most, self.squares)
         u, length = self.choice.vectors(self.spaces, self.unit, Queries(values, observed, near))
-        whole = observed.all(axis=1)
-        u[whole] = unit_rows(values[whole])
-        length[whole] = 1.0
-        length[~u.any(axis=1)] = 0.0  # a row of zeros points nowhere
-        return Vectors(u * length[:, None], length)
+        return finished(u, length, values, observed)
+
+
+def finished(u: Matrix, length: Matrix, values: Matrix, observed: NDArray[np.bool_]) -> Vectors:
+    """Directions times lengths; complete rows are known exactly."""
+    whole = observed.all(axis=1)
+    u[whole] = unit_rows(values[whole])
+    length[whole] = 1.0
+    length[~u.any(axis=1)] = 0.0  # a row of zeros points nowhere
+    return Vectors(u * length[:, None], length)

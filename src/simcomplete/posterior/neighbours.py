@@ -28,6 +28,10 @@ class Nearest(NamedTuple):
     cosines: Matrix
     energies: Matrix
 
+    def some(self, rows: slice, most: int | None = None) -> Nearest:
+        """Those of some rows, or fewer of each."""
+        return Nearest(self.ids[rows, :most], self.cosines[rows, :most], self.energies[rows, :most])
+
 
 def nearest(
     unit: Matrix, queries: Matrix, observed: NDArray[Any], most: int = MOST, squares: Matrix | None = None

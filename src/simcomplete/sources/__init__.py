@@ -4,5 +4,7 @@ from simcomplete.sources.lazy import LazyRows
 from simcomplete.sources.opening import is_outside, opened
 from simcomplete.sources.output import Output
 from simcomplete.sources.outside import RowSource
+from simcomplete.sources.scaled import ScaledRows
+from simcomplete.sources.unit import UnitRows
 
-__all__ = ["LazyRows", "Output", "RowSource", "is_outside", "opened"]
+__all__ = ["LazyRows", "Output", "RowSource", "ScaledRows", "UnitRows", "is_outside", "opened"]

@@ -6,14 +6,17 @@ and the sums are the same.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcomplete.errors import InputError, optional
 from simcomplete.passes import Part, Work, fill, fold
+from simcomplete.progress import PATIENCE, shown
 from simcomplete.sources.lazy import Rows
 from simcomplete.sources.outside import RowSource, checked
 
@@ -29,6 +32,20 @@ def client() -> Any:
         return None
 
 
+def computed(value: Any, progress: bool | None = False) -> Any:
+    """Compute what is delayed, with dask's own bar where progress is to be seen."""
+    if not shown(progress):
+        return value.compute()
+    cluster = client()
+    if cluster is None:
+        with optional("dask.diagnostics", extra="dask", purpose="progress").ProgressBar(minimum=PATIENCE, out=sys.stderr):
+            return value.compute()
+    future = cluster.compute(value)
+    with contextlib.redirect_stdout(sys.stderr):  # where progress goes; results may be on standard output
+        sys.modules["distributed"].progress(future, notebook=False)
+    return future.result()
+
+
 class DaskRows(RowSource):
     """Rows of a dask array; the array itself is `base`."""
 
@@ -42,12 +59,21 @@ class DaskRows(RowSource):
 
     def read(self, start: int, stop: int) -> Rows:
         """Bring some rows here."""
-        rows = np.asarray(self.base[start:stop].compute())
+        rows = np.asarray(computed(self.base[start:stop]))
         return checked(rows, (stop - start, self.shape[1]), self.name, start, self.complete).astype(
             self.dtype, copy=False
         )
 
-    def fold_rows(self, work: Work[Part], merge: Callable[[Part, Part], Part], bytes_per_row: int) -> Part:
+    def take(self, positions: NDArray[np.int64]) -> Rows:
+        """Bring some rows here, in the order asked for, in one go."""
+        order = np.argsort(positions, kind="stable")
+        out = np.empty((len(positions), self.shape[1]), self.dtype)
+        out[order] = computed(self.base[positions[order]])
+        return out
+
+    def fold_rows(
+        self, work: Work[Part], merge: Callable[[Part, Part], Part], bytes_per_row: int, progress: bool | None = False
+    ) -> Part:
         """Merge what `work` makes of every block, as a tree, on the workers."""
         delayed = optional("dask", extra="dask", purpose="a dask array").delayed
         shared = delayed((work, merge, self.name, self.complete, self.dtype), traverse=False)
@@ -57,7 +83,7 @@ class DaskRows(RowSource):
         parts = [one(shared, chunk, int(k), bytes_per_row) for chunk, k in zip(chunks, starts, strict=True)]
         while len(parts) > 1:
             parts = [many(shared, parts[i : i + FAN_IN]) for i in range(0, len(parts), FAN_IN)]
-        found: Part = parts[0].compute()
+        found: Part = computed(parts[0], progress)
         return found
 
     def map_rows(self, work: Work[Rows], below: Rows, dtype: Any, bytes_per_row: int) -> DaskRows:

@@ -10,22 +10,26 @@ import numpy as np
 from simcomplete.arrays import is_array, is_dask
 from simcomplete.errors import FileFormatError, InputError, optional
 from simcomplete.sources.lazy import LazyRows
+from simcomplete.sources.npy import NpyFile
 from simcomplete.sources.outside import RowSource
 
 
 def is_outside(x: object) -> bool:
     """Tell whether the rows of `x` are to be read block by block.
 
-    A path, a dask array, or what is no array at all but has `shape`, `dtype` and slices.
+    A path, a dask array, a memory map that would have to be cast (floats of one go on as the arrays they are), or what
+    is no array at all but has `shape`, `dtype` and slices.
     """
     if isinstance(x, (str, Path, LazyRows)) or is_dask(x):
         return True
+    if isinstance(x, np.memmap):
+        return x.dtype not in (np.float32, np.float64)
     known = is_array(x) or hasattr(x, "columns") or hasattr(x, "tocsr")
     return not known and all(hasattr(x, name) for name in ("shape", "dtype", "__getitem__"))
 
 
 def opened(x: Any, name: str, complete: bool) -> Any:
-    """Open rows that are outside memory; a memory-mapped `.npy` is an array already."""
+    """Open rows that are outside memory; nothing is read yet."""
     if isinstance(x, LazyRows):
         return x
     if isinstance(x, (str, Path)):
@@ -34,8 +38,6 @@ def opened(x: Any, name: str, complete: bool) -> Any:
         from simcomplete.sources.dask_rows import DaskRows  # which needs dask
 
         return DaskRows(x, name, complete=complete)
-    if isinstance(x, np.ndarray) and x.dtype in (np.float32, np.float64):
-        return x
     return RowSource(x, name, complete=complete)
 
 
@@ -43,10 +45,7 @@ def _from_path(path: Path, name: str) -> Any:
     if not path.exists():
         raise InputError(f"{name}: there is no {path}; give an array, or the path of a .npy or .zarr")
     if path.suffix == ".npy":
-        try:
-            return np.load(path, mmap_mode="r", allow_pickle=False)
-        except (ValueError, EOFError, OSError) as error:
-            raise FileFormatError(f"{path} is not a readable .npy array: {error}") from error
+        return NpyFile(path)
     if path.suffix == ".zarr":
         return open_zarr(path)
     raise InputError(f"{name}: {path} is neither .npy nor .zarr; read it first, with sc.datasets.read_table")
