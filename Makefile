@@ -4,7 +4,7 @@ BIN := .venv/bin
 # A test process per core: more threads in each would only stand in each other's way.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: demo test check bench results format clean
+.PHONY: demo test check bench bench-scale results format clean
 
 demo: .venv/.demo  ## complete the similarities of bundled digits and write a page about it
 	$(BIN)/simcomplete demo
@@ -14,6 +14,9 @@ test: .venv/.test  ## run the tests
 
 bench: .venv/.test  ## ratios of speed, measured side by side; takes a while
 	$(BIN)/python -m benchmarks
+
+bench-scale: .venv/.test  ## a million candidates by block; takes a while, and 4 GB in the temporary folder
+	$(BIN)/python -m benchmarks.scale
 
 results: .venv/.test  ## accuracy on real data from SIMCOMPLETE_DATA, written to docs/results.md
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.results

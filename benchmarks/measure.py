@@ -97,14 +97,21 @@ def peak_mib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
-def fresh(function: str, arguments: dict[str, Any], repeats: int, threads: int) -> dict[str, Any]:
+def fresh(
+    function: str, arguments: dict[str, Any], repeats: int, threads: int, *, timeout: float | None = None
+) -> dict[str, Any]:
     """Run ``module:function(**arguments)()`` in a process of its own, so that peaks do not mix.
 
     The function prepares the data and returns what is to be timed, which returns plain values to pass on.
     """
     told = json.dumps({"function": function, "arguments": arguments, "repeats": repeats, "threads": threads})
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.worker", told], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
+        [sys.executable, "-m", "benchmarks.worker", told],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=timeout,
     )
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return answer

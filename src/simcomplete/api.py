@@ -203,7 +203,7 @@ def _written(run: Callable[[Task], Completion], task: Task, out: Output) -> Comp
         if done.matrix.factor is None:
             raise InputError(f"method {done.method!r} gives no factor to write; leave out= out, or use another method")
         if not out.written:
-            out.copy(done.matrix.factor)
+            out.copy(done.matrix.factor, task.progress)
     return replace(done, matrix=replace(done.matrix, factor=out.read(out.path)))
 
 

@@ -6,10 +6,12 @@ in the library and on the device they came in; only vectors as short as the rank
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import array_api_compat
 import numpy as np
+import scipy.linalg.blas
 from numpy.typing import NDArray
 
 # An array of any library that follows the standard. There is no common type to name: see the standard's FAQ.
@@ -45,7 +47,16 @@ def device(x: Array) -> Any:
 
 def on_accelerator(x: Array) -> bool:
     """Tell whether `x` lives on a device of its own, such as a GPU."""
-    return not str(device(x)).lower().startswith("cpu")
+    return "cpu" not in str(device(x)).lower()
+
+
+def free_on_device(x: Array) -> int:
+    """Free memory of the accelerator that `x` lives on, in bytes; 0 where there is none, or it does not tell."""
+    if not (array_api_compat.is_torch_array(x) and x.is_cuda):
+        return 0
+    cuda = sys.modules["torch"].cuda
+    free: int = cuda.mem_get_info(x.device)[0] + cuda.memory_reserved(x.device) - cuda.memory_allocated(x.device)
+    return free
 
 
 def to_numpy(x: Array) -> NDArray[Any]:
@@ -82,6 +93,21 @@ def is_float32(x: Array) -> bool:
 def zeros(x: Array, shape: tuple[int, ...], dtype: Any = None) -> Array:
     """Zeros in the library, on the device and (unless told) of the type of `x`."""
     return namespace(x).zeros(shape, dtype=x.dtype if dtype is None else dtype, device=device(x))
+
+
+def empty(x: Array, shape: tuple[int, ...]) -> Array:
+    """Room for values in the library, on the device and of the type of `x`."""
+    return namespace(x).empty(shape, dtype=x.dtype, device=device(x))
+
+
+def subtract_outer(H: Array, a: Array, b: Array) -> Array:
+    """H - a b^T, in the place of H where the library can: three passes over memory less."""
+    if isinstance(H, np.ndarray) and H.dtype == np.float64 and H.flags.c_contiguous:
+        scipy.linalg.blas.dger(-1.0, b, a, a=H.T, overwrite_x=0, overwrite_y=0, overwrite_a=1)
+        return H
+    if array_api_compat.is_torch_array(H):
+        return H.addr_(a, b, alpha=-1)
+    return H - a[:, None] * b[None, :]
 
 
 def set_entries(S: Array, rows: NDArray[Any], cols: NDArray[Any], values: Array) -> None:

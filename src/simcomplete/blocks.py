@@ -11,7 +11,7 @@ from simcomplete.arrays import Array, on_accelerator
 from simcomplete.errors import InputError
 
 BLOCK_BYTES = 64 * 2**20
-ACCELERATOR_BYTES = 2**30  # small blocks would keep it waiting
+ACCELERATOR_BYTES = 2**32  # small blocks would keep it waiting
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 _told: ContextVar[int | None] = ContextVar("block_bytes", default=None)

@@ -100,8 +100,7 @@ class SymmetricMatrix:
         elif self.factor is None:
             own = xp.linalg.diagonal(self.dense)
         else:
-            squares = self.factor * self.factor
-            own = xp.sum(squares if self.signs is None else squares * self.signs, axis=1)
+            own = row_lengths(self.factor, self.signs)
             own = own if self.diagonal is None else own + self.diagonal
         return own if self.bounds is None else xp.clip(own, *self.bounds)
 
@@ -112,6 +111,19 @@ class SymmetricMatrix:
         extra = np.zeros(tuple(S.shape), dtype=value.dtype)
         extra[i, j] = value
         return S + like(extra, S, dtype=S.dtype)
+
+
+def row_lengths(F: Array, signs: Array | None) -> Array:
+    """Squared lengths of rows, block by block where they are not in memory."""
+
+    def lengths(rows: Array, _: int) -> Array:
+        return namespace(rows).sum(rows * rows if signs is None else rows * rows * signs, axis=1)
+
+    if not isinstance(F, LazyRows):
+        return lengths(F, 0)
+    join = namespace(F).concat
+    width = 3 * 8 * int(F.shape[1])
+    return fold(F, lengths, lambda a, b: join([a, b]), bytes_per_row=width, label="lengths", progress=False)
 
 
 def gram(F: Array) -> Array:

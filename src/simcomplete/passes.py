@@ -38,7 +38,7 @@ def fold(
     np.float64(15.0)
     """
     if hasattr(source, "fold_rows"):
-        found: Part = source.fold_rows(work, merge, bytes_per_row)
+        found: Part = source.fold_rows(work, merge, bytes_per_row, progress)
         return found
     total: Part | None = None
     for rows in track(row_blocks(int(source.shape[0]), bytes_per_row, like=source), label, progress):

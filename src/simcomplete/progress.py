@@ -55,7 +55,7 @@ def track(
     6
     """
     out = sys.stderr if stream is None else stream
-    shown = progress if progress is not None else out.isatty()
+    show = shown(progress, out)
     if total is None and isinstance(items, Sized):
         total = len(items)
     start = last = time.monotonic()
@@ -64,7 +64,7 @@ def track(
         for count, item in enumerate(items, start=1):
             yield item
             now = time.monotonic()
-            if shown and now - start >= patience and (not drawn or now - last >= REDRAW):
+            if show and now - start >= patience and (not drawn or now - last >= REDRAW):
                 out.write("\r" + line(label, count, total, now - start) + "\x1b[K")
                 out.flush()
                 drawn, last = True, now
@@ -72,6 +72,11 @@ def track(
         if drawn:
             out.write("\r\x1b[K")
             out.flush()
+
+
+def shown(progress: bool | None, stream: TextIO | None = None) -> bool:
+    """Whether progress is to be shown: as told, or where there is a terminal."""
+    return progress if progress is not None else (sys.stderr if stream is None else stream).isatty()
 
 
 def line(label: str, count: int, total: int | None, elapsed: float) -> str:

@@ -13,6 +13,7 @@ from simcomplete.arrays import Array, astype, namespace, set_diagonal, zeros
 from simcomplete.errors import InputError
 from simcomplete.matrix import SymmetricMatrix
 from simcomplete.memory import require
+from simcomplete.sources import LazyRows, ScaledRows
 
 
 def unit_diagonal(S: SymmetricMatrix) -> SymmetricMatrix:
@@ -33,7 +34,8 @@ def unit_diagonal(S: SymmetricMatrix) -> SymmetricMatrix:
         return replace(S, dense=dense, unit=S.psd_by_form)
     diagonal = lonely if S.diagonal is None else S.diagonal / own_or_one(own) + lonely
     keep = S.diagonal is not None or bool(xp.any(~alive))
-    return replace(S, factor=S.factor / root[:, None], diagonal=diagonal if keep else None, unit=S.psd_by_form)
+    F = ScaledRows(S.factor, 1 / root) if isinstance(S.factor, LazyRows) else S.factor / root[:, None]
+    return replace(S, factor=F, diagonal=diagonal if keep else None, unit=S.psd_by_form)
 
 
 def keep_candidates(S: SymmetricMatrix, exact: Any) -> SymmetricMatrix:

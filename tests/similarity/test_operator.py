@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
+from simcomplete.arrays import to_numpy
 from simcomplete.inputs import Samples
 from simcomplete.similarity.measure import Measure
 from simcomplete.similarity.operator import CandidateQuerySimilarity, DenseSimilarity
 from simcomplete.similarity.overlap import overlap_matrix
+from simcomplete.similarity.products import prepare
+from simcomplete.similarity.reader import Reader
 
 MEASURES = [
     Measure(),
@@ -77,3 +80,16 @@ def test_single_precision_is_multiplied_in_double():
     np.testing.assert_array_equal(DenseSimilarity(S).matmul(V).dtype, np.float64)
     np.testing.assert_allclose(DenseSimilarity(S).matmul(V), S.astype(float) @ V, atol=1e-12)
     assert DenseSimilarity(S).squared_norm() == pytest.approx(np.sum(S.astype(float) ** 2))
+
+
+def test_what_is_kept_of_a_block_gives_the_same_rows(library, small):
+    P, Q, _ = small
+    reader = Reader(prepare(library.array(Q), Measure()), Measure(), {})
+    block = library.array(P[:20])
+    first = reader(block, 0)
+    again = reader(block, 0)
+    np.testing.assert_array_equal(to_numpy(first.H), to_numpy(again.H))
+    assert again.supported is None
+    other = reader(library.array(P[20:30]), 20)  # one that was never read is read
+    assert other.supported is not None
+    np.testing.assert_array_equal(to_numpy(reader(block).H), to_numpy(first.H))

@@ -55,9 +55,11 @@ class Space:
         space = replace(self, rows=rows, statistics=left)
         return replace(space, lowest=rows.min(axis=0), highest=rows.max(axis=0)) if bounds else space
 
-    def over(self, rows: Matrix, known: Statistics | WideStatistics) -> Space:
-        """The same space with other rows (given raw) to be neighbours, and statistics of its own."""
-        return replace(self, rows=rows if self.name == "raw" else unit_rows(rows), statistics=known)
+    def over(self, rows: Matrix, squares: Matrix, known: Statistics | WideStatistics) -> Space:
+        """The same space with other rows to be neighbours, their squares, and statistics of its own."""
+        space = replace(self, rows=rows, statistics=known)
+        space.__dict__["squares"] = squares  # at hand already
+        return space
 
     def with_rows(self, P: Matrix) -> Space:
         """The same space with more candidates, given raw."""

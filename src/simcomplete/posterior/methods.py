@@ -24,6 +24,7 @@ from simcomplete.sources import LazyRows, UnitRows
 from simcomplete.status import Status
 from simcomplete.task import Task
 
+MOVED = 2**20  # values; fewer are brought here from an accelerator
 # Every row incomplete, effort="fast": rows as they are, one rank.
 FAST_ROWS: dict[str, Any] = {"ranks": (20,), "spaces": ("raw",)}
 
@@ -84,8 +85,8 @@ def streamed(task: Task, params: dict[str, Any]) -> Completion:
 
 def is_large(P: Array) -> bool:
     """Whether candidates are better read block by block than brought here."""
-    many = int(P.shape[0]) * int(P.shape[1]) > LARGE
-    return int(P.shape[0]) >= FEW and (many or isinstance(P, LazyRows) or on_accelerator(P))
+    many = int(P.shape[0]) * int(P.shape[1]) > (MOVED if on_accelerator(P) else LARGE)
+    return int(P.shape[0]) >= FEW and (many or isinstance(P, LazyRows))
 
 
 def from_rows(task: Task, params: dict[str, Any]) -> Completion:

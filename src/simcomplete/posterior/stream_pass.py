@@ -128,10 +128,13 @@ class PassOf:
             cosine = xp.where(simulated[:, None] & alike[None, :], xp.full_like(cosine, -np.inf), cosine)
         ids, scores = top_k(cosine, min(self.most, int(X.shape[0])))
         forms = {"raw": Z, "unit": unit}
-        gone = like(same, Z)
+        copies: dict[str, Moments | None] = dict.fromkeys(self.names)
+        if len(same):
+            gone = like(same, Z)
+            copies = {name: Moments.of(xp.take(forms[name], gone, axis=0)) for name in self.names}
         return Seen(
             {name: Moments.of(forms[name]) for name in self.names},
-            {name: Moments.of(xp.take(forms[name], gone, axis=0)) if len(same) else None for name in self.names},
+            copies,
             Neighbours(ids + start, scores),
             self.shown,
         )

@@ -80,12 +80,12 @@ class Streamed:
         seen = _gather(source, scale, names, probes, unit_rows(held), len(first), progress)
         spaces = {name: _space(name, seen, sample / scale) for name in names}
         model = cls(source, scale, spaces, None, progress)  # type: ignore[arg-type]  # learnt next
-        rows, near = model._neighbours(seen)
+        around = Around.of(source, scale, names, seen)
         found = len(first)
         rehearsal = Rehearsal(
-            {name: space.over(rows, _left(name, seen, sample / scale, held)) for name, space in spaces.items()},
-            unit_rows(rows),
-            Queries(np.where(shown, held, 0.0), shown, near.some(slice(found, None))),
+            {name: around.space(space, _left(name, seen, sample / scale, held)) for name, space in spaces.items()},
+            around.forms["unit"],
+            Queries(np.where(shown, held, 0.0), shown, _allowed(around.near.some(slice(found, None)))),
             others,
             unit_rows(held) @ others.T,
         )
@@ -94,7 +94,7 @@ class Streamed:
         model = replace(model, choice=learnt)
         if queries is None:
             return model, None
-        begun = model._vectors(first, rows, near.some(slice(0, found)))
+        begun = model._vectors(first, replace(around, near=around.near.some(slice(0, found))))
         rest = model.vectors(queries[BATCH:])
         return model, Vectors(np.concatenate([begun.u, rest.u]), np.concatenate([begun.length, rest.length]))
 
@@ -103,27 +103,42 @@ class Streamed:
         parts = []
         for start in range(0, len(Q), BATCH):
             some = Q[start : start + BATCH] / self.scale
-            rows, near = self._neighbours(_gather(self.source, self.scale, (), some, None, len(some), self.progress))
-            parts.append(self._vectors(some, rows, near))
+            seen = _gather(self.source, self.scale, (), some, None, len(some), self.progress)
+            parts.append(self._vectors(some, Around.of(self.source, self.scale, tuple(self.spaces), seen)))
         if not parts:
             return Vectors(np.zeros(Q.shape), np.zeros(len(Q)))
         return Vectors(np.concatenate([p.u for p in parts]), np.concatenate([p.length for p in parts]))
 
-    def _vectors(self, Q: Matrix, rows: Matrix, near: Nearest) -> Vectors:
+    def _vectors(self, Q: Matrix, around: Around) -> Vectors:
         observed = ~np.isnan(Q)
         values = np.where(observed, Q, 0.0)
-        spaces = {name: space.over(rows, space.statistics) for name, space in self.spaces.items()}
-        u, length = self.choice.vectors(spaces, unit_rows(rows), Queries(values, observed, near))
+        spaces = {name: around.space(space, space.statistics) for name, space in self.spaces.items()}
+        u, length = self.choice.vectors(spaces, around.forms["unit"], Queries(values, observed, around.near))
         return finished(u, length, values, observed)
 
-    def _neighbours(self, seen: Seen) -> tuple[Matrix, Nearest]:
-        """The rows of everybody's neighbours, and the neighbours by their positions among these rows."""
+
+@dataclass(frozen=True)
+class Around:
+    """The rows of everybody's neighbours in every form, their squares, and who is near whom among them."""
+
+    forms: dict[str, Matrix]
+    squares: dict[str, Matrix]
+    near: Nearest
+
+    @classmethod
+    def of(cls, source: Array, scale: float, names: tuple[str, ...], seen: Seen) -> Around:
+        """Bring the neighbours here."""
         ids, place = np.unique(seen.best.ids, return_inverse=True)
-        rows = _rows(self.source, ids) / self.scale
         place = place.reshape(seen.best.ids.shape)
-        squares = unit_rows(rows) ** 2
-        energies = np.stack([squares[own] @ mask for own, mask in zip(place, seen.masks, strict=True)])
-        return rows, Nearest(place, np.asarray(seen.best.scores, dtype=np.float64), energies)
+        rows = _rows(source, ids) / scale
+        forms = {"unit": unit_rows(rows)} | ({"raw": rows} if "raw" in names else {})
+        squares = {name: form * form for name, form in forms.items()}
+        energies = np.stack([squares["unit"][own] @ mask for own, mask in zip(place, seen.masks, strict=True)])
+        return cls(forms, squares, Nearest(place, np.asarray(seen.best.scores, dtype=np.float64), energies))
+
+    def space(self, space: Space, known: Statistics | WideStatistics) -> Space:
+        """A space with these rows to be neighbours."""
+        return space.over(self.forms[space.name], self.squares[space.name], known)
 
 
 def _gather(
@@ -170,6 +185,13 @@ def _left(name: str, seen: Seen, sample: Matrix, held: Matrix) -> Statistics | W
         return seen.moments[name].without(seen.copies[name])
     same = (unit_rows(sample) @ unit_rows(held).T > COPY).any(axis=1)
     return Space.of(name, sample[~same] if not same.all() else sample).statistics
+
+
+def _allowed(near: Nearest) -> Nearest:
+    """Neighbours without those that were forbidden: the same number for everybody, at least one."""
+    least = int(np.isfinite(near.cosines).sum(axis=1).min(initial=near.cosines.shape[1]))
+    near = near.some(slice(None), max(least, 1))
+    return near._replace(cosines=np.where(np.isfinite(near.cosines), near.cosines, 0.0))
 
 
 def _rows(source: Array, positions: NDArray[np.int64]) -> Matrix:

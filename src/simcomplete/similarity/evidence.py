@@ -61,5 +61,6 @@ class CountOf:
     def __call__(self, X: Array, start: int) -> Count:
         """Count pairs without evidence, and name candidates that are zero."""
         _, supported, zero = self.reader(X)
+        assert supported is not None  # nothing is kept here
         xp = namespace(supported)
         return int(xp.sum(xp.astype(~supported, xp.int64))), tuple(int(k) + start for k in zero)

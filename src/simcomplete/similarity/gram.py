@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcomplete.arrays import Array, is_numpy, like, namespace
+from simcomplete.arrays import Array, device, is_numpy, like, namespace, subtract_outer
 from simcomplete.similarity.reader import Reader
 
 SAMPLE = 1024  # rows for the common direction, from eight places
@@ -57,11 +57,12 @@ class GramOf:
 
     def __call__(self, X: Array, start: int) -> FirstPass:
         """Return the sums over one block."""
-        H, supported, zero = self.reader(X)
+        H, supported, zero = self.reader(X, start)
+        assert supported is not None  # the first pass is the one that is told
         xp = namespace(H)
         empty = tuple(int(k) + start for k in zero)
         without = int(xp.sum(xp.astype(~supported, xp.int64)))
-        H = reflect(H, self.turn)
+        H = subtract_outer(H, 2 * (H @ self.turn), self.turn)  # H is ours: reflected in its place
         return FirstPass(symmetric_product(H), weights(start, H) @ H, self.turn, without, empty)
 
 
@@ -77,7 +78,9 @@ def reflect(H: Array, u: Array) -> Array:
 
 def weights(start: int, H: Array) -> Array:
     """Fixed weights of rows that no eigenvector is orthogonal to but by accident."""
-    return like(np.cos(1.0 + np.arange(start, start + int(H.shape[0]))), H, dtype=H.dtype)
+    xp = namespace(H)
+    stop = start + 1 + int(H.shape[0])
+    return xp.cos(xp.arange(start + 1, stop, dtype=H.dtype, device=device(H)))
 
 
 def symmetric_product(H: Array) -> Array:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Protocol
 
-from simcomplete.arrays import Array, astype, namespace, set_diagonal, zeros
+from simcomplete.arrays import Array, astype, free_on_device, namespace, set_diagonal, zeros
 from simcomplete.blocks import row_blocks
 from simcomplete.inputs import Samples
 from simcomplete.memory import require
@@ -98,7 +98,9 @@ class CandidateQuerySimilarity:
         self.candidates = CandidateRows(candidates, measure)
         self.measure = measure
         self.progress = progress
-        self.reader = Reader(prepare(xp.astype(queries.values, xp.float64), measure), measure)
+        room = self.candidates.n * queries.n * 8 < 0.25 * free_on_device(candidates.values)
+        known = prepare(xp.astype(queries.values, xp.float64), measure)
+        self.reader = Reader(known, measure, {} if room else None)
         self.C, self.query_evidence = overlap_matrix(queries, measure, dtype=xp.float64, progress=progress)
 
     @property
@@ -130,7 +132,7 @@ class CandidateQuerySimilarity:
         """One pass over the candidates: rows, P^, B and which pairs of B have evidence."""
         w, source = self.candidates.width, self.candidates.source
         for rows in track(row_blocks(self.n_candidates, self.bytes_per_row, like=source), label, self.progress):
-            H, supported, _ = self.reader(source[rows, :])
+            H, supported, _ = self.reader(source[rows, :], rows.start)
             yield rows, H[:, :w], H[:, w:], supported
 
     @cached_property

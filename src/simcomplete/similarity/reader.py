@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete.arrays import Array, astype, namespace, to_numpy, zeros
+from simcomplete.arrays import Array, empty, namespace, to_numpy
 from simcomplete.similarity.exact import extended, ordinary, unit_rows
 from simcomplete.similarity.measure import Measure, to_unit_interval
 from simcomplete.similarity.products import Rows, cross
 
 
 class Piece(NamedTuple):
-    """Rows of H, the first `width` columns P^ and the others B; where B has evidence; which candidates are zero."""
+    """Rows of H, the first `width` columns P^ and the others B; where B has evidence; which candidates are zero.
+
+    Evidence is told the first time a block is read only, where B is kept.
+    """
 
     H: Array
-    supported: Array
+    supported: Array | None
     zero: NDArray[np.int64]
 
 
@@ -33,10 +36,14 @@ class Reader:
         Values and mask of the queries, float64.
     measure : Measure
         How rows are compared.
+    kept : dict, optional
+        Where there is room for it, on an accelerator, B and the lengths of rows are kept by the position of the first:
+        the passes after the first one then need no products for them.
     """
 
     queries: Rows
     measure: Measure
+    kept: dict[int, tuple[Array, Array]] | None = field(default=None, repr=False, compare=False)
 
     @property
     def n_queries(self) -> int:
@@ -55,11 +62,11 @@ class Reader:
         unit = xp.where(fit, 1 / xp.where(norm > 0, norm, xp.ones_like(norm)), xp.zeros_like(norm))
         return xp.concat([M, xp.ones_like(M[:1, :])], axis=0).T, (Z * unit[:, None]).T, fit
 
-    def __call__(self, X: Array) -> Piece:
-        """Read a block of rows."""
+    def __call__(self, X: Array, start: int | None = None) -> Piece:
+        """Read a block of rows; `start` is the position of the first, where it is one of a pass over all."""
         measure = self.measure
         if measure.metric == "cosine" and measure.epsilon == 0 and not measure.positive:
-            piece = self._plain(X)
+            piece = self._plain(X, start)
             if piece is not None:
                 return piece
         unit = unit_rows(X, measure)
@@ -69,23 +76,34 @@ class Reader:
         zero = np.flatnonzero(to_numpy(~xp.any(unit != 0, axis=1)))
         return Piece(xp.concat([extended(unit, measure), B], axis=1), supported, zero)
 
-    def _plain(self, X: Array) -> Piece | None:
+    def _plain(self, X: Array, start: int | None) -> Piece | None:
         """The same with as few arrays of the size of the block as can be, or None where squares leave the range.
 
         The column of ones gives the whole length of a row along with its lengths on the queries' features.
         """
         xp = namespace(X)
-        Z = astype(X, xp.float64)
         masks, values, fit = self._sides
+        n, d = (int(size) for size in X.shape)
+        H: Array = empty(masks, (n, d + self.n_queries))
+        H[:, :d] = X  # cast on the way
+        known = None if self.kept is None or start is None else self.kept.get(start)
+        if known is not None and int(known[0].shape[0]) == n:
+            H[:, d:] = known[0]
+            H[:, :d] /= known[1]
+            return Piece(H, None, np.zeros(0, np.int64))
+        Z = H[:, :d]
         energy = (Z * Z) @ masks
         own = energy[:, -1:]
         if not ordinary(own):
             return None
-        d = int(Z.shape[1])
-        H: Array = zeros(masks, (int(Z.shape[0]), d + self.n_queries))
-        H[:, :d] = Z / xp.sqrt(own)
         energy = energy[:, :-1]
         supported = (energy > 0) & fit
-        B = (Z @ values) / xp.sqrt(xp.where(energy > 0, energy, xp.ones_like(energy)))
-        H[:, d:] = xp.clip(B, -1.0, 1.0)
+        B = Z @ values
+        B /= xp.sqrt(xp.where(energy > 0, energy, xp.ones_like(energy)))
+        B = xp.clip(B, -1.0, 1.0)
+        own = xp.sqrt(own)
+        if self.kept is not None and start is not None:
+            self.kept[start] = (B, own)
+        H[:, d:] = B
+        H[:, :d] /= own
         return Piece(H, supported, np.zeros(0, np.int64))

@@ -38,7 +38,9 @@ def computed(value: Any, progress: bool | None = False) -> Any:
         return value.compute()
     cluster = client()
     if cluster is None:
-        with optional("dask.diagnostics", extra="dask", purpose="progress").ProgressBar(minimum=PATIENCE, out=sys.stderr):
+        with optional("dask.diagnostics", extra="dask", purpose="progress").ProgressBar(
+            minimum=PATIENCE, out=sys.stderr
+        ):
             return value.compute()
     future = cluster.compute(value)
     with contextlib.redirect_stdout(sys.stderr):  # where progress goes; results may be on standard output

@@ -15,7 +15,8 @@ import numpy as np
 from simcomplete.arrays import to_numpy
 from simcomplete.errors import InputError, optional
 from simcomplete.files import replacing
-from simcomplete.sources.dask_rows import DaskRows
+from simcomplete.progress import track
+from simcomplete.sources.dask_rows import DaskRows, computed
 from simcomplete.sources.lazy import Rows
 from simcomplete.sources.outside import RowSource
 
@@ -67,14 +68,14 @@ class Output:
         np.lib.format.write_array_header_2_0(self._stream, header)
         return _NpyRows(self._stream, np.dtype(dtype), shape)
 
-    def copy(self, table: Any) -> None:
+    def copy(self, table: Any, progress: bool | None = None) -> None:
         """Write a whole table: one in memory, one that is made row by row, or one that is spread over machines."""
         if isinstance(table, DaskRows) and self.path.suffix == ".zarr":
-            table.base.rechunk({0: "auto", 1: -1}).to_zarr(str(self.draft))
+            computed(table.base.rechunk({0: "auto", 1: -1}).to_zarr(str(self.draft), compute=False), progress)
             return
         target = self.table((int(table.shape[0]), int(table.shape[1])), to_numpy(table[:1, :]).dtype)
         step = max(1, 2**26 // (8 * int(table.shape[1])))
-        for start in range(0, int(table.shape[0]), step):
+        for start in track(range(0, int(table.shape[0]), step), "writing", progress):
             rows = slice(start, min(start + step, int(table.shape[0])))
             target[rows, :] = to_numpy(table[rows, :])
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from simcomplete.arrays import Array, like, namespace, to_numpy
 from simcomplete.certificate import Certificate
+from simcomplete.similarity.operator import Operator
 from simcomplete.spectral.penalties import Vector
 from simcomplete.spectral.problem import Problem
 
@@ -30,39 +31,52 @@ def certify(problem: Problem, V: Array, w: Vector, *, verify: bool = True, seed:
     seed : int
         Of the vectors that look outside.
     """
-    bound = problem.optimum(w)
     shrunk = problem.penalty.shrink(w, problem.weight)
     residual = absolute = outside = None
     if verify:
         gram = to_numpy(V.T @ V)
-        rank = _numerical_rank(np.linalg.eigvalsh((gram + gram.T) / 2), problem.operator.n)
+        rank = numerical_rank(np.linalg.eigvalsh((gram + gram.T) / 2), problem.operator.n)
         SV = problem.operator.matmul(V)
         objective = problem.objective(V, SV)
         directions, products = _directions(V, SV, gram, rank)
         residual, absolute = _residual(directions, products)
         if rank < problem.operator.n:
-            outside = _largest_outside(problem, directions, seed)
+            outside = largest_outside(problem.operator, directions, seed)
     else:
         # The columns of an exact factor are eigenvectors, so V^T S0 V needs no product.
-        rank = _numerical_rank(shrunk, problem.operator.n)
+        rank = numerical_rank(shrunk, problem.operator.n)
         objective = problem.scale + float(np.sum(shrunk**2 - 2 * shrunk * w))
         objective += problem.weight * problem.penalty.value(shrunk)
+    return drawn_up(problem, w, objective, rank, (residual, absolute, outside), verify)
+
+
+def drawn_up(
+    problem: Problem,
+    w: Vector,
+    objective: float,
+    rank: int,
+    found: tuple[float | None, float | None, float | None],
+    verified: bool,
+) -> Certificate:
+    """Write the certificate; `found` are relative and absolute residual, and the largest eigenvalue outside."""
+    bound = problem.optimum(w)
     return Certificate(
         objective=objective,
         lower_bound=bound,
         gap=max(objective - bound, 0.0),
         scale=problem.scale,
-        residual=residual,
-        absolute_residual=absolute,
-        largest_outside=outside,
+        residual=found[0],
+        absolute_residual=found[1],
+        largest_outside=found[2],
         smallest_kept=float(w[max(rank, 1) - 1]),
         rank=rank,
         rank_below_bound=rank < problem.rank,
-        verified=verify,
+        verified=verified,
     )
 
 
-def _numerical_rank(s: Vector, n: int) -> int:
+def numerical_rank(s: Vector, n: int) -> int:
+    """How many eigenvalues are more than rounding."""
     return int(np.sum(s > n * np.finfo(np.float64).eps * max(float(np.max(s)), 0.0)))
 
 
@@ -99,20 +113,20 @@ def _residual(U: Array, SU: Array) -> tuple[float, float]:
     return float(xp.max(error / xp.abs(xp.where(w == 0, xp.ones_like(w), w)))), float(xp.max(error))
 
 
-def _largest_outside(problem: Problem, U: Array, seed: int) -> float:
+def largest_outside(operator: Operator, U: Array, seed: int) -> float:
     """Largest eigenvalue a block of random vectors, kept orthogonal to U, finds in a few products.
 
     Always at most the true one, so it can refute "these are the largest", which a residual cannot.
     """
     xp = namespace(U)
-    n = problem.operator.n
+    n = operator.n
     block = min(EXTRA, n - int(U.shape[1]))
     start = like(np.random.default_rng(seed).standard_normal((n, block)), U, dtype=U.dtype)
     basis = [_orthonormal(start, [U])]
     for _ in range(STEPS - 1):
-        basis.append(_orthonormal(problem.operator.matmul(basis[-1]), [U, *basis]))
+        basis.append(_orthonormal(operator.matmul(basis[-1]), [U, *basis]))
     K = xp.concat(basis, axis=1)
-    small = to_numpy(K.T @ problem.operator.matmul(K))
+    small = to_numpy(K.T @ operator.matmul(K))
     return float(np.linalg.eigvalsh((small + small.T) / 2)[-1])
 
 

@@ -15,6 +15,7 @@ from simcomplete.similarity.operator import CandidateQuerySimilarity, Operator
 from simcomplete.spectral import reduced
 from simcomplete.spectral.dense import dense_largest, orientation
 from simcomplete.spectral.penalties import Vector
+from simcomplete.spectral.reduced import Reduced
 
 Route = Literal["auto", "full", "partial", "iterative", "structured"]
 
@@ -34,6 +35,7 @@ class Spectrum:
     w: Vector
     scaled_vectors: Callable[..., Array]
     route: str
+    reduced: Reduced | None = None  # of the structured route
 
 
 def largest(operator: Operator, rank: int, route: Route = "auto", seed: int = 0) -> Spectrum:
@@ -56,8 +58,8 @@ def largest(operator: Operator, rank: int, route: Route = "auto", seed: int = 0)
     if route == "structured":
         if not isinstance(operator, CandidateQuerySimilarity):
             raise InputError("route='structured' needs complete candidates and queries; use route='auto'")
-        w, vectors = reduced.largest(operator, rank)
-        return Spectrum(without_noise(w, reduced.NOISE), vectors, route)
+        w, found = reduced.largest(operator, rank)
+        return Spectrum(without_noise(w, reduced.NOISE), found.scaled_vectors, route, found)
     if route == "iterative":
         w, U = _iterative(operator, rank, seed)
     elif route in ("full", "partial"):

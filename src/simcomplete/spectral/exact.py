@@ -17,12 +17,8 @@ from simcomplete.spectral.eigen import Route, Spectrum, largest
 from simcomplete.spectral.problem import Problem
 
 
-def solve(
-    problem: Problem, route: Route = "auto", seed: int = 0, *, target: Target = None, dtype: Any = None
-) -> tuple[Array, Spectrum]:
-    """Return the optimal factor, in float64 unless told, and the eigenvalues it was made from.
-
-    `target` makes the table that rows are written into, where they are made row by row.
+def solve(problem: Problem, route: Route = "auto", seed: int = 0) -> tuple[Array, Spectrum]:
+    """Return the optimal factor in float64, and the eigenvalues it was made from.
 
     Examples
     --------
@@ -36,5 +32,10 @@ def solve(
            [1.25, 1.25]])
     """
     spectrum = largest(problem.operator, problem.rank, route, seed)
+    return factor(problem, spectrum), spectrum
+
+
+def factor(problem: Problem, spectrum: Spectrum, target: Target = None, dtype: Any = None) -> Array:
+    """Return the optimal factor; where rows are made one by one, in a table that `target` makes and in that type."""
     s = problem.penalty.shrink(spectrum.w, problem.weight)
-    return spectrum.scaled_vectors(np.sqrt(s), target, dtype), spectrum
+    return spectrum.scaled_vectors(np.sqrt(s), target, dtype)

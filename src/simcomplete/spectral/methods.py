@@ -34,6 +34,7 @@ from simcomplete.method import Method
 from simcomplete.sources import LazyRows
 from simcomplete.spectral import descent, exact, lbfgs
 from simcomplete.spectral.certify import certify
+from simcomplete.spectral.certify_passes import certify_passes
 from simcomplete.spectral.eigen import largest
 from simcomplete.spectral.penalties import (
     NoPenalty,
@@ -70,13 +71,17 @@ def complete(task: Task, name: str, penalty: Penalty, params: dict[str, Any]) ->
     history: list[dict[str, float]] = []
     if params["solver"] == "exact":
         verify = task.n <= VERIFY_LIMIT if params["verify"] is None else bool(params["verify"])
+        spectrum = largest(problem.operator, problem.rank, params["route"], seed)
+        # A factor that is large or elsewhere is not brought here to be looked at: its rows are made again.
+        passes = verify and spectrum.reduced is not None and _far(task)
         target = None if task.out is None else task.out.table
-        kind = None if verify else task.dtype
-        V, spectrum = exact.solve(problem, params["route"], seed, target=target, dtype=kind)
+        V = exact.factor(problem, spectrum, target, None if verify and not passes else task.dtype)
         if task.out is not None and task.out.written:
             V = task.out.read(task.out.draft)
-        V = V.whole() if verify and isinstance(V, LazyRows) else V
-        certificate = certify(problem, V, spectrum.w, verify=verify, seed=seed)
+        if passes and spectrum.reduced is not None:
+            certificate = certify_passes(problem, spectrum.reduced, spectrum.w, seed)
+        else:
+            certificate = certify(problem, V, spectrum.w, verify=verify, seed=seed)
         status = verdict(certificate.optimal, spectrum.route)
     else:
         settings = _settings(task, params, seed)
@@ -100,6 +105,12 @@ def complete(task: Task, name: str, penalty: Penalty, params: dict[str, Any]) ->
         status=status,
         history=history,
     )
+
+
+def _far(task: Task) -> bool:
+    """Whether the factor is better not held: many rows, rows from outside, or a file to write it to."""
+    source = None if task.samples is None else task.samples.values
+    return task.n > VERIFY_LIMIT or task.out is not None or isinstance(source, LazyRows)
 
 
 def _refuse_strangers(params: dict[str, Any]) -> None:

@@ -10,13 +10,12 @@ Two passes over the candidates, no n x n matrix.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from simcomplete.arrays import Array, like, namespace, to_numpy, zeros
+from simcomplete.arrays import Array, like, namespace, subtract_outer, to_numpy, zeros
 from simcomplete.memory import require
 from simcomplete.passes import Target, stacked
 from simcomplete.similarity.gram import reflect, weights
@@ -41,11 +40,63 @@ class FactorOf:
 
     def __call__(self, X: Array, start: int) -> Array:
         """Return rows of the factor, one for every candidate."""
-        return reflect(self.reader(X).H, self.turn) @ self.lift
+        H = self.reader(X, start).H
+        return subtract_outer(H, 2 * (H @ self.turn), self.turn) @ self.lift  # H is ours: reflected in its place
+
+    def of(self, H: Array) -> Array:
+        """Return rows of the factor from rows of H."""
+        return reflect(H, self.turn) @ self.lift
 
 
-def largest(operator: CandidateQuerySimilarity, rank: int) -> tuple[Vector, Callable[..., Array]]:
-    """Largest eigenvalues of S0, and a function that gives their vectors times a scale, in a second pass."""
+@dataclass(frozen=True)
+class Reduced:
+    """Eigenvectors of S0 as H' lift above `below`, and the small problem that they come from.
+
+    Attributes
+    ----------
+    operator : CandidateQuerySimilarity
+        S0.
+    lift, below : array of shape (m, found), (n_q, found)
+        What rows of H' are multiplied with; rows of queries.
+    small, Y : array of shape (k, k), (k, found)
+        The small problem and its largest eigenvectors.
+    """
+
+    operator: CandidateQuerySimilarity
+    lift: Array
+    below: Array
+    small: Array
+    Y: Array
+
+    def factor(self, scale: Vector) -> tuple[FactorOf, Array]:
+        """Each vector times a number: how candidates get their rows, and the rows of queries."""
+        numbers = like(scale, self.lift)
+        turn = self.operator.first.turn
+        return FactorOf(self.operator.reader, turn, self.lift * numbers), self.below * numbers
+
+    def scaled_vectors(self, scale: Vector, target: Target = None, dtype: Any = None) -> Array:
+        """All vectors, each times a number, in one pass; 0 beyond what the small problem has."""
+        found, more = int(self.lift.shape[1]), len(scale) - int(self.lift.shape[1])
+        rows, below = self.factor(scale[:found])
+        if more:  # S0 has eigenvalues 0 only there
+            xp = namespace(below)
+            lift = xp.concat([rows.lift, zeros(below, (int(rows.lift.shape[0]), more))], axis=1)
+            rows = FactorOf(rows.reader, rows.turn, lift)
+            below = xp.concat([below, zeros(below, (int(below.shape[0]), more))], axis=1)
+        return stacked(
+            self.operator.candidates.source,
+            rows,
+            below,
+            bytes_per_row=self.operator.bytes_per_row,
+            label="second pass",
+            progress=self.operator.progress,
+            target=target,
+            dtype=dtype,
+        )
+
+
+def largest(operator: CandidateQuerySimilarity, rank: int) -> tuple[Vector, Reduced]:
+    """Largest eigenvalues of S0 after one pass, and what gives their vectors in another."""
     n_q = int(operator.C.shape[0])
     size = operator.reduced_size
     require(
@@ -68,7 +119,8 @@ def largest(operator: CandidateQuerySimilarity, rank: int) -> tuple[Vector, Call
     small[kept:, :kept] = R[:, width:].T
     small[kept:, kept:] = operator.C
     found = min(rank, kept + n_q)
-    w, Y = dense_largest((small + small.T) / 2, found)
+    small = (small + small.T) / 2
+    w, Y = dense_largest(small, found)
     lift = (E / t) @ Y[:kept, :] / length[:, None]
     bottom = Y[kept:, :]
     if not operator.measure.positive and operator.query_evidence.rows_without:
@@ -77,21 +129,7 @@ def largest(operator: CandidateQuerySimilarity, rank: int) -> tuple[Vector, Call
         bottom = bottom * like(alone, bottom)
     # The signs that every route gives, from the sums of the first pass.
     marks = first.marks @ lift + weights(operator.n_candidates, bottom) @ bottom
-    signs = np.where(to_numpy(marks) < 0, -1.0, 1.0)
-
-    def scaled_vectors(scale: Vector, target: Target = None, dtype: Any = None) -> Array:
-        factor = like(np.append(scale[:found] * signs, np.zeros(rank - found)), operator.C)
-        wide = xp.concat([lift, zeros(lift, (int(lift.shape[0]), rank - found))], axis=1) * factor
-        return stacked(
-            operator.candidates.source,
-            FactorOf(operator.reader, first.turn, wide),
-            xp.concat([bottom, zeros(bottom, (n_q, rank - found))], axis=1) * factor,
-            bytes_per_row=operator.bytes_per_row,
-            label="second pass",
-            progress=operator.progress,
-            target=target,
-            dtype=dtype,
-        )
-
+    signs = like(np.where(to_numpy(marks) < 0, -1.0, 1.0), lift)
     # Beyond the small problem S0 has eigenvalues 0 only; there is nothing to keep of them.
-    return np.concatenate([w, np.zeros(rank - found)]), scaled_vectors
+    w = np.concatenate([w, np.zeros(rank - found)])
+    return w, Reduced(operator, lift * signs, bottom * signs, small, Y)
