@@ -12,7 +12,7 @@ from simcomplete.estimators import PosteriorCompleter
 
 TITLE = "growth of posterior, effort fast"
 NOTE = (
-    "complete: fit, calibration, queries, and a count of all pairs without evidence; transform: queries of a fitted"
+    "complete: fit, calibration and queries; transform: queries of a fitted"
     " model;\n  every query has a mask of its own; target: linear in candidates and in queries, exponents of about 1"
 )
 FEATURES, CANDIDATES, QUERIES = 784, 1000, 200

@@ -119,7 +119,7 @@ def test_any_library(library, data):
     expected = sc.complete(RowSource(P, "P"), Q, method="posterior", effort="fast")
     given = library.array(P)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(methods, "LARGE", 1000)
+        patch.setattr(methods, "MANY", 1000)
         patch.setattr(methods, "MOVED", 1000)
         done = sc.complete(given, library.array(Q), method="posterior", effort="fast")
     assert type(done.factor[:2]) is type(given)

@@ -95,7 +95,7 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         P = self._candidates(X)
         check_settings(self.effort, self.objective)
         self._dtype = to_numpy(P[:1, :]).dtype
-        if is_large(P):
+        if is_large(P, held=True):  # held rows can grow and be forgotten
             self._scale = 1.0
             rng = generator(self.random_state)
             patterns = self._shown(masks, int(P.shape[1]), rng)
@@ -233,7 +233,7 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         rows = as_samples(X, "candidates", complete=True).values
         self.n_features_in_ = int(rows.shape[1])
         self.__dict__.pop("feature_names_in_", None)
-        return rows if is_large(rows) else np.asarray(to_numpy(rows))
+        return rows if is_large(rows, held=True) else np.asarray(to_numpy(rows))
 
     def _calibrate(self, model: Posterior, masks: Any) -> None:
         rng = generator(self.random_state)

@@ -24,6 +24,7 @@ from simcomplete.sources import LazyRows, UnitRows
 from simcomplete.status import Status
 from simcomplete.task import Task
 
+MANY = 2**22  # values; from here on a pass by block is cheaper than everything at once
 MOVED = 2**20  # values; fewer are brought here from an accelerator
 # Every row incomplete, effort="fast": rows as they are, one rank.
 FAST_ROWS: dict[str, Any] = {"ranks": (20,), "spaces": ("raw",)}
@@ -42,7 +43,7 @@ def run(task: Task, params: dict[str, Any]) -> Completion:
 
 def from_candidates(task: Task, params: dict[str, Any]) -> Completion:
     """Complete queries by the candidates' model, calibrated on the queries' own masks."""
-    if task.samples is not None and is_large(task.samples.values):
+    if task.samples is not None and is_large(task.samples.values, held=params["effort"] == "best"):
         return streamed(task, params)
     scale = typical_length(task.table[: task.n_candidates])
     table = task.table / scale
@@ -83,9 +84,10 @@ def streamed(task: Task, params: dict[str, Any]) -> Completion:
     )
 
 
-def is_large(P: Array) -> bool:
-    """Whether candidates are better read block by block than brought here."""
-    many = int(P.shape[0]) * int(P.shape[1]) > (MOVED if on_accelerator(P) else LARGE)
+def is_large(P: Array, *, held: bool) -> bool:
+    """Whether candidates are better read block by block than brought here; `held` where they should be, if they fit."""
+    most = LARGE if held else MOVED if on_accelerator(P) else MANY
+    many = int(P.shape[0]) * int(P.shape[1]) > most
     return int(P.shape[0]) >= FEW and (many or isinstance(P, LazyRows))
 
 
