@@ -4,7 +4,7 @@ BIN := .venv/bin
 # A test process per core: more threads in each would only stand in each other's way.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: demo test check bench bench-scale results format clean
+.PHONY: demo test check bench bench-scale results paper format clean
 
 demo: .venv/.demo  ## complete the similarities of bundled digits and write a page about it
 	$(BIN)/simcomplete demo
@@ -20,6 +20,10 @@ bench-scale: .venv/.test  ## a million candidates by block; takes a while, and 4
 
 results: .venv/.test  ## accuracy on real data from SIMCOMPLETE_DATA, written to docs/results.md
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.results
+
+paper: .venv/.test  ## every table and figure of the paper, small, on bundled data; see docs/reproduction.md for the rest
+	$(ONE_THREAD) $(BIN)/simcomplete paper run all --quick -o simcomplete-paper
+	$(BIN)/simcomplete paper report all --quick -o simcomplete-paper
 
 check: .venv/.check  ## lint, format and types
 	$(BIN)/ruff check .

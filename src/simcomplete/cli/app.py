@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from simcomplete._version import __version__
-from simcomplete.cli import compare, complete, demo, methods, search
+from simcomplete.cli import compare, complete, demo, methods, paper, search
 from simcomplete.cli.output import say
 from simcomplete.errors import NotConvergedWarning, SimcompleteError
 
@@ -82,7 +82,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Similarity matrices from samples with missing values.",
 )
-for module in (demo, complete, search, compare, methods):
+for module in (demo, complete, search, compare, methods, paper):
     module.register(app)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -113,7 +114,11 @@ def measure(
 
 
 def attempt(
-    method: str, data: Split, params: dict[str, Any] | None = None, budget: float | None = None
+    method: str,
+    data: Split,
+    params: dict[str, Any] | None = None,
+    budget: float | None = None,
+    after: Callable[[Completion], dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Run one method on one split; whatever happens, a row comes back.
 
@@ -127,6 +132,8 @@ def attempt(
         Parameters for `sc.complete`.
     budget : float, optional
         Seconds. Iterative methods are stopped there; every method that took longer is marked.
+    after : callable, optional
+        Is given the result right after the solve; what it returns goes into the row.
 
     Returns
     -------
@@ -145,6 +152,7 @@ def attempt(
             warnings.simplefilter("ignore", NotConvergedWarning)  # told in the row
             done = complete(data.P, data.Q, method=method, random_state=data.seed, progress=False, **given)
         row["seconds"] = time.perf_counter() - start
+        row.update(after(done) if after is not None else {})
         row["status"] = done.status.code
         row.update(measure(done, done.similarity(), data.S0, data.truth, len(data.P)))
     except (SimcompleteError, ArithmeticError, ValueError, MemoryError, np.linalg.LinAlgError) as error:
