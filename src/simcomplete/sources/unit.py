@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic
 
 import numpy as np
 
 from simcomplete.arrays import Array, astype, device, is_numpy, like, namespace, to_numpy
+from simcomplete.passes import Part, Work
 from simcomplete.sources.lazy import LazyRows, Rows
 
 
@@ -37,6 +40,8 @@ class UnitRows(LazyRows):
         self.shape = (n + (0 if below is None else int(below.shape[0])), d)
         self.dtype = source.dtype
         self.device = device(source)
+        if hasattr(source, "fold_rows"):  # rows that are elsewhere are made and worked on there
+            self.fold_rows = self._fold_there
 
     def read(self, start: int, stop: int) -> Any:
         """Return rows from `start` up to `stop`."""
@@ -59,10 +64,13 @@ class UnitRows(LazyRows):
         return _taken(both, np.argsort(order))
 
     def _unit(self, rows: Array) -> Array:
-        xp = namespace(rows)
-        wide = astype(rows, xp.float64)
-        length = xp.sqrt(xp.sum(wide * wide, axis=1, keepdims=True))
-        return astype(wide / xp.where(length > 0, length, xp.ones_like(length)), self.dtype)
+        return astype(unit(rows), self.dtype)
+
+    def _fold_there(
+        self, work: Work[Part], merge: Callable[[Part, Part], Part], bytes_per_row: int, progress: bool | None = False
+    ) -> Part:
+        total: Part = self.source.fold_rows(OnUnit(work, self.dtype), merge, bytes_per_row, progress)
+        return total if self.below is None else merge(total, work(self.below, int(self.source.shape[0])))
 
     def whole(self) -> Any:
         """Return all rows at once, refused beforehand when they would not fit."""
@@ -75,6 +83,26 @@ class UnitRows(LazyRows):
 
     def __array_namespace__(self, api_version: str | None = None) -> Any:
         return namespace(self.source)
+
+
+def unit(rows: Array) -> Array:
+    """Rows divided by their length, in float64; zero rows stay."""
+    xp = namespace(rows)
+    wide = astype(rows, xp.float64)
+    length = xp.sqrt(xp.sum(wide * wide, axis=1, keepdims=True))
+    return wide / xp.where(length > 0, length, xp.ones_like(length))
+
+
+@dataclass(frozen=True)
+class OnUnit(Generic[Part]):
+    """Work on unit rows, for where there are raw ones."""
+
+    work: Work[Part]
+    dtype: Any
+
+    def __call__(self, X: Array, start: int) -> Part:
+        """Do it."""
+        return self.work(astype(unit(X), self.dtype), start)
 
 
 def _taken(x: Array, positions: Any) -> Array:
