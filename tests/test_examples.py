@@ -7,26 +7,28 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_it_runs(example, tmp_path):
+def run(name, room):
     done = subprocess.run(
-        [sys.executable, example], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "MPLBACKEND": "agg"}
+        [sys.executable, EXAMPLES / name],
+        cwd=room,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "MPLBACKEND": "agg"},
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip()
+    return done.stdout
 
 
-def test_transformed_queries_find_what_others_do_not():
-    example = next(path for path in EXAMPLES if path.stem == "vector_search")
-    told = subprocess.run([sys.executable, example], capture_output=True, text=True, check=True).stdout
-    sqlite = told.split("SQLite")[1]
-    found = {
-        line.split("  ")[1].strip(): float(line.split("%")[0].split()[-1])
-        for line in sqlite.splitlines()
-        if "%" in line
-    }
+@pytest.mark.parametrize("name", sorted({path.name for path in EXAMPLES.glob("*.py")} - {"vector_search.py"}))
+def test_it_runs(name, tmp_path):
+    assert run(name, tmp_path).strip()
+
+
+def test_transformed_queries_find_what_others_do_not(tmp_path):
+    sqlite = run("vector_search.py", tmp_path).split("SQLite")[1]
+    lines = [line for line in sqlite.splitlines() if "%" in line]
+    found = {line.split("  ")[1].strip(): float(line.split("%")[0].split()[-1]) for line in lines}
     assert found["model.transform(Q)"] > 3 * max(found["filled with means"], found["NaN as it is"])
