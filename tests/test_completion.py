@@ -316,3 +316,12 @@ def test_same_seed_same_bits(small):
     for route in ("partial", "iterative", "structured"):
         a, b = (sc.complete(P, Q, method="smcnn", rank=6, route=route, random_state=3) for _ in range(2))
         np.testing.assert_array_equal(a.factor, b.factor)
+
+
+def test_repr_computes_no_rank_that_takes_long(small, monkeypatch):
+    P, Q, _ = small
+    done = sc.complete(P, Q, method="smcnn", rank=5)
+    monkeypatch.setattr("simcomplete.completion.REPR_WORK", 1)
+    assert "rank=<=5" in repr(done)
+    assert done.rank == 5
+    assert "rank=5" in repr(done)

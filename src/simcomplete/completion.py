@@ -20,7 +20,7 @@ from simcomplete.bars import Bars
 from simcomplete.certificate import Certificate
 from simcomplete.errors import InputError
 from simcomplete.matrix import Selection, SymmetricMatrix
-from simcomplete.parts import plain, to_parts
+from simcomplete.parts import summary, to_parts
 from simcomplete.search import Neighbours, nearest, scope
 from simcomplete.selecting import select
 from simcomplete.similarity.evidence import Uncounted
@@ -29,6 +29,8 @@ from simcomplete.similarity.measure import Evidence
 from simcomplete.sources import RowSource
 from simcomplete.status import Status
 from simcomplete.validity import Validity, validate
+
+REPR_WORK = 1e10  # products; a rank that takes more is not computed for the sake of a line
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,14 +263,7 @@ class Completion:
 
     def summary(self) -> dict[str, Any]:
         """Everything small about the result, as plain values for JSON."""
-        facts = to_parts(self)[1]
-        small = ("method", "params", "n_candidates", "status", "certificate", "evidence", "choice")
-        return {
-            **{name: facts[name] for name in small},
-            "n_queries": self.n_queries,
-            "rank": self.rank,
-            "validity": plain(self.validity.as_dict()),
-        }
+        return summary(self)
 
     def save(self, path: str | Path, *, overwrite: bool = False, candidates: bool = True) -> None:
         """Write everything to a folder of `.npy` and JSON, whole or not at all; `sc.load` reads it.
@@ -289,9 +284,11 @@ class Completion:
         storage.write_folder(Path(path), arrays, facts, overwrite=overwrite)
 
     def __repr__(self) -> str:
+        width = min(self.matrix.array.shape)
+        cheap = "rank" in self.__dict__ or self.n * width**2 < REPR_WORK
         return (
             f"Completion(method={self.method!r}, candidates={self.n_candidates}, queries={self.n_queries}, "
-            f"rank={self.rank}, status={self.status.code!r})"
+            f"rank={self.rank if cheap else f'<={width}'}, status={self.status.code!r})"
         )
 
     def _select(self, rows: Any, name: str) -> Selection:

@@ -38,6 +38,18 @@ def to_parts(done: Completion) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]
     return arrays, facts
 
 
+def summary(done: Completion) -> dict[str, Any]:
+    """Everything small about a completion, as plain values."""
+    facts = to_parts(done)[1]
+    small = ("method", "params", "n_candidates", "status", "certificate", "evidence", "choice")
+    return {
+        **{name: facts[name] for name in small},
+        "n_queries": done.n_queries,
+        "rank": done.rank,
+        "validity": plain(done.validity.as_dict()),
+    }
+
+
 def plain(value: Any) -> Any:
     """Turn NumPy numbers, tuples and infinities into what JSON can say."""
     if isinstance(value, dict):
