@@ -62,6 +62,11 @@ def working_memory(memory: Any) -> Iterator[None]:
         _told.reset(token)
 
 
+def told_memory() -> int | None:
+    """What `working_memory` was told, to be told again where the work is done."""
+    return _told.get()
+
+
 def as_bytes(memory: Any) -> int:
     """Read a number of bytes, or words such as "2 GiB".
 

@@ -66,8 +66,8 @@ def as_samples(X: Any, name: str = "X", *, complete: bool = False) -> Samples:
     if n == 0 or d == 0:
         raise InputError(f"{name} has shape {(n, d)}: no {'rows' if n == 0 else 'columns'}; at least one is needed")
     if not isinstance(values, LazyRows):  # those are checked when they are read
-        _refuse_infinities(values, name)
-        if complete:
+        unusual = _refuse_infinities(values, name)
+        if complete and unusual:
             _refuse_missing(values, name)
     return Samples(values, labels)
 
@@ -224,12 +224,15 @@ def _complex_message(name: str) -> str:
     return f"{name} is complex; real numbers are needed: give its real and imaginary parts as separate features"
 
 
-def _refuse_infinities(values: Array, name: str) -> None:
+def _refuse_infinities(values: Array, name: str) -> bool:
+    """Refuse infinities; tell whether there may be missing values."""
     xp = namespace(values)
+    unusual = False
     for rows in row_blocks(*_block_shape(values), like=values):
         block = values[rows, :]
         if bool(xp.isfinite(xp.sum(block))):  # one look, and no second array
             continue
+        unusual = True
         wrong = xp.isinf(block)
         if bool(xp.any(wrong)):
             i, j = _first(wrong, rows.start)
@@ -237,6 +240,7 @@ def _refuse_infinities(values: Array, name: str) -> None:
                 f"{name}[{i}, {j}] is {float(values[i, j])}; finite numbers are needed: use NaN where a value is "
                 "missing, or clip it"
             )
+    return unusual
 
 
 def _refuse_missing(values: Array, name: str) -> None:

@@ -179,3 +179,11 @@ def test_every_spectral_method_takes_new_rows():
     assert {method.name for method in sc.methods() if method.family == "spectral" and method.out_of_sample} == {
         *extend.PENALTIES
     }
+
+
+@pytest.mark.parametrize("model", [sc.SMCNN(rank=5), sc.PosteriorCompleter(effort="fast")], ids=["smcnn", "posterior"])
+def test_complete_takes_what_many_rows_need(model, small, tmp_path):
+    P, Q, _ = small
+    done = model.complete(P, Q, memory="1 MiB", out=tmp_path / "factor.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "factor.npy"), done.factor)
+    np.testing.assert_allclose(done.similarity(), model.complete(P, Q).similarity(), atol=1e-10)

@@ -140,7 +140,7 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
             np.clip(S, 0.0 if self.completion_.params.get("positive") else -1.0, 1.0, out=S)
         return np.asarray(S, dtype=dtype)
 
-    def complete(self, P: Any, Q: Any = None) -> Completion:
+    def complete(self, P: Any, Q: Any = None, *, memory: Any = None, out: Any = None) -> Completion:
         """Complete candidates and queries with this estimator's parameters; see `simcomplete.complete`.
 
         It neither needs `fit` nor changes what was fitted.
@@ -151,12 +151,14 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
             Complete samples. Without `Q`, samples that may all be incomplete.
         Q : array or frame of shape (n_q, n_features), optional
             Samples with NaN where a value is missing.
+        memory, out : optional
+            For many candidates: what a block may take, and a file for the factor.
 
         Returns
         -------
         Completion
         """
-        return self._complete(P, Q, self._wiring()[1])
+        return self._complete(P, Q, {**self._wiring()[1], "memory": memory, "out": out})
 
     def _complete(self, P: Any, Q: Any, own: dict[str, Any]) -> Completion:
         shared = {name: getattr(self, name) for name in SHARED}

@@ -211,19 +211,19 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         u = self.transform(X)
         return among(u, self.candidates_, min(k, len(self.candidates_)))
 
-    def complete(self, P: Any, Q: Any = None) -> Completion:
+    def complete(self, P: Any, Q: Any = None, *, memory: Any = None, out: Any = None) -> Completion:
         """Complete candidates and queries, calibrated on the queries' own masks; changes nothing that was fitted.
 
         Parameters
         ----------
-        P, Q : array or frame
+        P, Q, memory, out
             As in `simcomplete.complete`.
 
         Returns
         -------
         Completion
         """
-        own: dict[str, Any] = {"effort": self.effort, "objective": self.objective}
+        own: dict[str, Any] = {"effort": self.effort, "objective": self.objective, "memory": memory, "out": out}
         return complete(P, Q, method="posterior", random_state=self.random_state, **own)
 
     def _candidates(self, X: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simcomplete.blocks import told_memory, working_memory
 from simcomplete.errors import InputError, optional
 from simcomplete.passes import Part, Work, fill, fold
 from simcomplete.progress import PATIENCE, shown
@@ -78,7 +79,7 @@ class DaskRows(RowSource):
     ) -> Part:
         """Merge what `work` makes of every block, as a tree, on the workers."""
         delayed = optional("dask", extra="dask", purpose="a dask array").delayed
-        shared = delayed((work, merge, self.name, self.complete, self.dtype), traverse=False)
+        shared = delayed((work, merge, self.name, self.complete, self.dtype, told_memory()), traverse=False)
         starts = np.concatenate([[0], np.cumsum(self.base.chunks[0])[:-1]])
         chunks = self.base.to_delayed().ravel()
         one, many = delayed(_fold_chunk, pure=True), delayed(_merged, pure=True)
@@ -93,7 +94,7 @@ class DaskRows(RowSource):
         da = optional("dask.array", extra="dask", purpose="a dask array")
         width = int(below.shape[1])
         shared = optional("dask", extra="dask", purpose="a dask array").delayed(
-            (work, self.name, self.complete, self.dtype), traverse=False
+            (work, self.name, self.complete, self.dtype, told_memory()), traverse=False
         )
         top = self.base.map_blocks(
             _map_chunk,
@@ -109,11 +110,12 @@ class DaskRows(RowSource):
 
 
 def _fold_chunk(shared: Any, chunk: Rows, start: int, bytes_per_row: int) -> Any:
-    work, merge, name, complete, dtype = shared
+    work, merge, name, complete, dtype, memory = shared
     rows = checked(np.asarray(chunk), chunk.shape, name, start, complete).astype(dtype, copy=False)
-    return fold(
-        rows, lambda X, k: work(X, start + k), merge, bytes_per_row=bytes_per_row, label="block", progress=False
-    )
+    with working_memory(memory):
+        return fold(
+            rows, lambda X, k: work(X, start + k), merge, bytes_per_row=bytes_per_row, label="block", progress=False
+        )
 
 
 def _merged(shared: Any, parts: list[Any]) -> Any:
@@ -124,9 +126,10 @@ def _merged(shared: Any, parts: list[Any]) -> Any:
 
 
 def _map_chunk(chunk: Rows, shared: Any, width: int, dtype: Any, bytes_per_row: int, block_info: Any = None) -> Rows:
-    work, name, complete, kind = shared
+    work, name, complete, kind, memory = shared
     start = 0 if not block_info else int(block_info[0]["array-location"][0][0])
     rows = checked(np.asarray(chunk), chunk.shape, name, start, complete).astype(kind, copy=False)
     out = np.empty((len(rows), width), dtype)
-    fill(out, rows, lambda X, k: work(X, start + k), bytes_per_row=bytes_per_row, label="block", progress=False)
+    with working_memory(memory):
+        fill(out, rows, lambda X, k: work(X, start + k), bytes_per_row=bytes_per_row, label="block", progress=False)
     return out

@@ -6,6 +6,8 @@ Rows are written through the file and never through a map of it: a full disk is 
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any, Self
@@ -19,6 +21,8 @@ from simcomplete.progress import track
 from simcomplete.sources.dask_rows import DaskRows, computed
 from simcomplete.sources.lazy import Rows
 from simcomplete.sources.outside import RowSource
+
+CHUNK = 2**24  # bytes in a chunk of a zarr array, before it is packed
 
 
 class Output:
@@ -44,6 +48,7 @@ class Output:
             raise InputError(f"out={str(path)!r} exists already; choose another name, or remove it first")
         self._stack = ExitStack()
         self._stream: IO[bytes] | None = None
+        self._rows: _Rows | None = None
 
     def __enter__(self) -> Self:
         self.draft = self._stack.enter_context(replacing(self.path))
@@ -54,23 +59,36 @@ class Output:
 
     @property
     def written(self) -> bool:
-        """Whether anything was."""
-        return self.draft.exists()
+        """Whether all rows of a table were."""
+        return self._rows is not None and self._rows.at == self._rows.shape[0]
 
-    def table(self, shape: tuple[int, int], dtype: Any) -> Any:
-        """Make the table; its rows are written by assignment to slices, in order."""
+    def table(self, shape: tuple[int, int], dtype: Any) -> _Rows:
+        """Make the table; its rows are written by assignment to slices, in order. A second one takes its place."""
+        self._clear()
         if self.path.suffix == ".zarr":
             zarr = optional("zarr", extra="dask", purpose="writing a .zarr")
-            rows = max(1, min(shape[0], 2**26 // (8 * shape[1])))
-            return zarr.create_array(str(self.draft), shape=shape, dtype=np.dtype(dtype), chunks=(rows, shape[1]))
-        self._stream = self._stack.enter_context(self.draft.open("wb"))
+            rows = max(1, min(shape[0], CHUNK // (8 * shape[1])))
+            made = zarr.create_array(str(self.draft), shape=shape, dtype=np.dtype(dtype), chunks=(rows, shape[1]))
+            self._rows = _Rows(_ByChunk(made), np.dtype(dtype), shape)
+            return self._rows
+        self._stream = stream = self._stack.enter_context(self.draft.open("wb"))
         header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_2_0(self._stream, header)
-        return _NpyRows(self._stream, np.dtype(dtype), shape)
+        np.lib.format.write_array_header_2_0(stream, header)
+        self._rows = _Rows(lambda _, rows: stream.write(rows.data), np.dtype(dtype), shape)
+        return self._rows
+
+    def _clear(self) -> None:
+        """Take away what another method began to write before it gave up."""
+        if self._stream is not None:
+            self._stream.close()
+        if self.draft.is_dir():
+            shutil.rmtree(self.draft)
+        self.draft.unlink(missing_ok=True)
 
     def copy(self, table: Any, progress: bool | None = None) -> None:
         """Write a whole table: one in memory, one that is made row by row, or one that is spread over machines."""
         if isinstance(table, DaskRows) and self.path.suffix == ".zarr":
+            self._clear()
             computed(table.base.rechunk({0: "auto", 1: -1}).to_zarr(str(self.draft), compute=False), progress)
             return
         target = self.table((int(table.shape[0]), int(table.shape[1])), to_numpy(table[:1, :]).dtype)
@@ -89,16 +107,34 @@ class Output:
         return RowSource(optional("zarr", extra="dask", purpose="a .zarr").open_array(str(where), mode="r"), "out")
 
 
-class _NpyRows:
-    """Rows appended to a `.npy` file."""
+class _Rows:
+    """Rows written one after the other."""
 
-    def __init__(self, stream: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, int]) -> None:
-        self.stream, self.dtype, self.shape, self.at = stream, dtype, shape, 0
+    def __init__(self, write: Callable[[slice, Rows], Any], dtype: np.dtype[Any], shape: tuple[int, int]) -> None:
+        self.write, self.dtype, self.shape, self.at = write, dtype, shape, 0
 
     def __setitem__(self, key: Any, rows: Rows) -> None:
         where = key[0] if isinstance(key, tuple) else key
         start, stop, _ = where.indices(self.shape[0])
         if start != self.at or len(rows) != stop - start:
             raise InputError(f"rows {start} to {stop} of a file were to be written after row {self.at}")
-        self.stream.write(np.ascontiguousarray(to_numpy(rows), dtype=self.dtype).data)
+        self.write(slice(start, stop), np.ascontiguousarray(to_numpy(rows), dtype=self.dtype))
         self.at = stop
+
+
+class _ByChunk:
+    """Rows gathered until a chunk is whole: one that is written in parts is unpacked and packed again each time."""
+
+    def __init__(self, made: Any) -> None:
+        self.made, self.done, self.full = made, 0, 0
+        self.room = np.empty((made.chunks[0], made.shape[1]), made.dtype)
+
+    def __call__(self, _: slice, rows: Rows) -> None:
+        while len(rows):
+            some = rows[: len(self.room) - self.full]
+            self.room[self.full : self.full + len(some)] = some
+            self.full += len(some)
+            rows = rows[len(some) :]
+            if self.full == len(self.room) or self.done + self.full == self.made.shape[0]:
+                self.made[self.done : self.done + self.full] = self.room[: self.full]
+                self.done, self.full = self.done + self.full, 0
