@@ -38,11 +38,16 @@ class Finding:
 
 
 class Book:
-    """The entries of a protocol, to look numbers up in."""
+    """The entries of a protocol, to look numbers up in: its first seed alone, the same data for every method.
+
+    Where some methods were run with more seeds than others, means over all of them would compare different data.
+    """
 
     def __init__(self, name: str, rows: Rows) -> None:
         self.name = name
-        self.entries = summarise(load(name), rows)
+        protocol = load(name)
+        first = protocol.seeds[0]
+        self.entries = summarise(protocol, {key: row for key, row in rows.items() if row["seed"] == first})
 
     def where(self, method: str | None = None, column: str | None = None, **at: Any) -> list[Entry]:
         """Return entries that agree with everything given."""
