@@ -11,7 +11,6 @@ from typing import Any
 
 import array_api_compat
 import numpy as np
-import scipy.linalg.blas
 from numpy.typing import NDArray
 
 # An array of any library that follows the standard. There is no common type to name: see the standard's FAQ.
@@ -102,8 +101,11 @@ def empty(x: Array, shape: tuple[int, ...]) -> Array:
 
 def subtract_outer(H: Array, a: Array, b: Array) -> Array:
     """H - a b^T, in the place of H where the library can: three passes over memory less."""
-    if isinstance(H, np.ndarray) and H.dtype == np.float64 and H.flags.c_contiguous:
-        scipy.linalg.blas.dger(-1.0, b, a, a=H.T, overwrite_x=0, overwrite_y=0, overwrite_a=1)
+    if isinstance(H, np.ndarray):
+        # A few rows at a time stay in the cache. Not by SciPy's BLAS: its threads would wait in the way of NumPy's.
+        for start in range(0, len(H), 64):
+            rows = slice(start, start + 64)
+            H[rows] -= a[rows, None] * b
         return H
     if array_api_compat.is_torch_array(H):
         return H.addr_(a, b, alpha=-1)
