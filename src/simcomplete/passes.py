@@ -6,10 +6,14 @@ What is done with a block is a small object that can be sent elsewhere, so a sou
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from simcomplete.arrays import Array, astype, zeros
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from simcomplete.arrays import Array, astype, is_numpy, zeros
 from simcomplete.blocks import row_blocks
 from simcomplete.progress import track
 
@@ -41,8 +45,7 @@ def fold(
         found: Part = source.fold_rows(work, merge, bytes_per_row, progress)
         return found
     total: Part | None = None
-    for rows in track(row_blocks(int(source.shape[0]), bytes_per_row, like=source), label, progress):
-        part = work(source[rows, :], rows.start)
+    for _, part in _worked(source, work, bytes_per_row, label, progress):
         total = part if total is None else merge(total, part)
     assert total is not None  # a source has at least one row
     return total
@@ -80,5 +83,39 @@ def fill(
     progress: bool | None = None,
 ) -> None:
     """Write what `work` makes of every block of rows into the same rows of `target`."""
-    for rows in track(row_blocks(int(source.shape[0]), bytes_per_row, like=source), label, progress):
-        target[rows, :] = astype(work(source[rows, :], rows.start), target.dtype)
+    for rows, made in _worked(source, work, bytes_per_row, label, progress):
+        target[rows, :] = astype(made, target.dtype)
+
+
+def _worked(
+    source: Array, work: Work[Part], bytes_per_row: int, label: str, progress: bool | None
+) -> Iterator[tuple[slice, Part]]:
+    """What `work` makes of every block, in order.
+
+    In NumPy as many blocks are worked on at once as BLAS may have threads, each with one: products alone would leave
+    the other cores waiting while rows are scaled. Blocks are read one after the other, and shared out so that all of
+    them together take what one was to take.
+    """
+    threads = _threads() if is_numpy(source[:1, :]) else 1
+    blocks = row_blocks(int(source.shape[0]), bytes_per_row * threads, like=source)
+    if threads == 1 or len(blocks) < 2 * threads:
+        for rows in track(blocks, label, progress):
+            yield rows, work(source[rows, :], rows.start)
+        return
+    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+        waiting: deque[tuple[slice, Future[Part]]] = deque()
+        try:
+            for rows in track(blocks, label, progress):
+                waiting.append((rows, pool.submit(work, source[rows, :], rows.start)))
+                if len(waiting) >= threads:
+                    first, future = waiting.popleft()
+                    yield first, future.result()
+            for first, future in waiting:
+                yield first, future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _threads() -> int:
+    """Threads that NumPy's products may have, here and now."""
+    return min((pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"), default=1)
