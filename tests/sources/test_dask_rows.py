@@ -56,7 +56,8 @@ def test_sums_are_merged_in_the_order_of_rows():
     assert found == [(k, min(3, 100 - k)) for k in range(0, 100, 3)]
 
 
-def test_memory_is_told_where_the_work_is_done():
+def test_memory_is_told_where_the_work_is_done(monkeypatch):
+    monkeypatch.setattr("simcomplete.passes._threads", lambda: 1)  # who share it among them
     rows = opened(da.from_array(np.ones((100, 2)), chunks=(50, 2)), "X", complete=True)
     with working_memory(2000):
         found = rows.fold_rows(lambda X, start: [len(X)], lambda a, b: a + b, bytes_per_row=100)
