@@ -84,6 +84,8 @@ def measured(name: str, P: torch.Tensor, Q: torch.Tensor, told: argparse.Namespa
         return done
 
     solve(P[: min(len(P), 200_000)])  # kernels are chosen and memory is taken the first time
+    if told.device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
     times = [timed(lambda: solve(P), told.device) for _ in range(told.repeats)]
     n, d, n_q = len(P), told.features, told.queries
     if spectral:  # the Gram matrix (half of it), the two products of B, the factor
