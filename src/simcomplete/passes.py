@@ -96,8 +96,11 @@ def _worked(
     the other cores waiting while rows are scaled. Blocks are read one after the other, and shared out so that all of
     them together take what one was to take.
     """
-    threads = _threads() if is_numpy(source[:1, :]) else 1
-    blocks = row_blocks(int(source.shape[0]), bytes_per_row * threads, like=source)
+    n, threads = int(source.shape[0]), 1
+    blocks = row_blocks(n, bytes_per_row, like=source)
+    if len(blocks) > 1 and is_numpy(source[:1, :]):  # asking for the threads takes longer than a small block
+        threads = _threads()
+        blocks = row_blocks(n, bytes_per_row * threads, like=source)
     if threads == 1 or len(blocks) < 2 * threads:
         for rows in track(blocks, label, progress):
             yield rows, work(source[rows, :], rows.start)
