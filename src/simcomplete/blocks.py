@@ -27,11 +27,13 @@ def row_blocks(n: int, bytes_per_row: int, budget: int | None = None, *, like: A
     >>> row_blocks(10, bytes_per_row=8, budget=32)
     [slice(0, 4, None), slice(4, 8, None), slice(8, 10, None)]
     """
-    if budget is None:
-        usual = BLOCK_BYTES if like is None or not on_accelerator(like) else ACCELERATOR_BYTES
-        budget = _told.get() or usual
-    rows = max(1, budget // max(1, bytes_per_row))
+    rows = max(1, (budget or block_bytes(like)) // max(1, bytes_per_row))
     return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
+
+
+def block_bytes(like: Array = None) -> int:
+    """What a block may take: what `working_memory` was told, or a usual size for the device of `like`."""
+    return _told.get() or (ACCELERATOR_BYTES if like is not None and on_accelerator(like) else BLOCK_BYTES)
 
 
 def triangle_blocks(

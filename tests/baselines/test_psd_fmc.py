@@ -6,7 +6,7 @@ from scipy.optimize import brentq
 
 import simcomplete as sc
 from simcomplete.arrays import to_numpy
-from simcomplete.baselines import fmc, fmc_step
+from simcomplete.baselines import fmc, fmc_sequential, fmc_step
 
 
 def split(golden):
@@ -72,6 +72,25 @@ def test_the_step_agrees_with_a_scalar_root_finder():
         root = brentq(lambda x, j=j: np.sum(b[:, j] ** 2 * s / (s + x) ** 2) - c[j], 0, 1e9, xtol=1e-300, rtol=1e-14)
         assert lam[j] == pytest.approx(root, rel=1e-8)
     np.testing.assert_allclose(y[:, ~long], (b / np.sqrt(s)[:, None])[:, ~long])
+
+
+@pytest.mark.parametrize("length", [1e-3, 1.0, 30.0, 1e4])
+@pytest.mark.parametrize("before", [0, 1, 12, 60])
+def test_small_systems_place_a_query_as_eigenvectors_do(before, length):
+    rng = np.random.default_rng(before)
+    base = np.append(10.0 ** rng.uniform(-6, 3, 30), np.zeros(3))  # three columns that only queries have
+    R = rng.standard_normal((before, 33)) / 33**0.5
+    if not before:
+        base = base[:30]
+        R = R[:, :30]
+    inner = length * (np.sqrt(base) * rng.standard_normal(len(base)) + R.T @ rng.standard_normal(before))
+    y = fmc_sequential.at_boundary(base, R, inner, 1.5)
+    other = fmc_sequential.inside(base, R, inner, 1.5)
+    if length >= 30.0:
+        assert y is not None  # far outside
+        np.testing.assert_allclose(y, other, atol=1e-9)
+    elif y is None:
+        assert other @ other <= 1.5 * (1 + 1e-12)
 
 
 def test_the_bracket_holds_where_that_of_the_public_program_does_not():

@@ -5,6 +5,7 @@ import pytest
 
 import simcomplete as sc
 from simcomplete.arrays import to_numpy
+from simcomplete.blocks import working_memory
 from simcomplete.inputs import Samples
 from simcomplete.similarity.measure import Measure
 from simcomplete.similarity.operator import CandidateQuerySimilarity, DenseSimilarity
@@ -71,6 +72,26 @@ def test_blocks_make_no_difference(rows, monkeypatch):
     np.testing.assert_allclose(structured.dense() + np.diag(np.diag(S) - np.diag(structured.dense())), S, atol=1e-13)
     V = np.random.default_rng(0).standard_normal((structured.n, 3))
     np.testing.assert_allclose(structured.matmul(V), structured.dense() @ V, atol=1e-11)
+
+
+@pytest.mark.parametrize(("memory", "reads"), [(None, 1), (5000, 4)], ids=["room", "little room"])
+def test_small_candidates_are_read_once_for_all_products(rows, memory, reads):
+    P, Q = rows
+    starts = []
+    with working_memory(memory):
+        structured = CandidateQuerySimilarity(Samples(P, None), Samples(Q, None), Measure())
+        reader = structured.reader
+
+        def counted(block, start):
+            starts.append(start)
+            return reader(block, start)
+
+        structured.reader = counted
+        V = np.random.default_rng(0).standard_normal((structured.n, 3))
+        products = [structured.matmul(V), structured.matmul(V)]
+    assert starts.count(0) == reads
+    for product in products:
+        np.testing.assert_allclose(product, structured.dense() @ V, atol=1e-11)
 
 
 def test_single_precision_is_multiplied_in_double():

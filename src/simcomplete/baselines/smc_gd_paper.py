@@ -29,9 +29,10 @@ from simcomplete.status import Status
 
 @dataclass(frozen=True)
 class State:
-    """V and its objective."""
+    """V, S0 V, and the objective there."""
 
     V: Array
+    SV: Array
     objective: float
 
 
@@ -66,16 +67,17 @@ def solve(problem: Problem, V: Array, gamma: float, tau: float, tol: float, limi
     xp = namespace(V)
 
     def at(V: Array) -> State:
-        return State(V, problem.objective(V))
+        SV = problem.operator.matmul(V)
+        return State(V, SV, problem.objective(V, SV))
 
     def step(here: State) -> State:
         V = here.V
         with np.errstate(over="ignore", invalid="ignore"):  # the driver checks what comes out
             gram = V.T @ V
-            pull = 4 * (V @ gram - problem.operator.matmul(V)) + problem.weight * xp.linalg.trace(gram)
+            pull = 4 * (V @ gram - here.SV) + problem.weight * xp.linalg.trace(gram)
             V = V - gamma * pull
             if not math.isfinite(float(xp.sum(V * V))):
-                return State(V, math.nan)
+                return State(V, V, math.nan)
             return at(cholesky(thresholded(V, tau)))
 
     def stop(facts: Facts, recent: Any) -> Status | None:

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Protocol
 
 from simcomplete.arrays import Array, astype, free_on_device, namespace, set_diagonal, zeros
-from simcomplete.blocks import row_blocks
+from simcomplete.blocks import block_bytes, row_blocks
 from simcomplete.inputs import Samples
 from simcomplete.memory import require
 from simcomplete.passes import fold
@@ -136,6 +136,12 @@ class CandidateQuerySimilarity:
             yield rows, H[:, :w], H[:, w:], supported
 
     @cached_property
+    def _held(self) -> list[tuple[slice, Array, Array, Array]] | None:
+        """All blocks, where they take no more than one may: iterative solvers multiply thousands of times."""
+        size = self.n_candidates * (self.candidates.width + int(self.C.shape[0])) * 8
+        return list(self.blocks("similarities")) if size <= block_bytes(self.candidates.source) else None
+
+    @cached_property
     def first(self) -> FirstPass:
         """What one pass over the candidates gives, remembered."""
         turn = common_direction(self.candidates.source, self.reader)
@@ -165,17 +171,18 @@ class CandidateQuerySimilarity:
         return float(xp.sum(G[:w, :w] ** 2)) + twice_b + float(xp.sum(self.C**2))
 
     def matmul(self, V: Array) -> Array:
-        """Return S0 @ V in float64, in two passes."""
+        """Return S0 @ V in float64, in two passes; small candidates are read once and kept."""
         xp = namespace(self.C)
         n_p = self.n_candidates
         V_q = astype(V[n_p:, :], xp.float64)
         inner = zeros(self.C, (self.candidates.width, V.shape[1]))
         bottom = self.C @ V_q
-        for rows, P, B, _ in self.blocks("product, inner"):
+        for rows, P, B, _ in self._held or self.blocks("product, inner"):
             part = astype(V[rows, :], xp.float64)
             inner += P.T @ part
             bottom += B.T @ part
-        top = [P @ inner + B @ V_q for _, P, B, _ in self.blocks("product, outer")]
+        outer = self._held or self.blocks("product, outer")
+        top = [P @ inner + B @ V_q for _, P, B, _ in outer]
         return xp.concat([*top, bottom], axis=0)
 
     def dense(self) -> Array:
