@@ -82,3 +82,68 @@ def test_valid_whatever_comes(seed, n, d, scale):
     S = done.similarity()
     assert (np.diag(S) == 1).all()
     assert done.validity.ok, done.validity
+
+
+@pytest.fixture(scope="module")
+def some(digits):
+    """Half of the rows complete, scattered among the others."""
+    rng = np.random.default_rng(1)
+    X = digits[400:800]
+    hidden = (rng.random(X.shape) < 0.7) & (rng.permutation(400) < 200)[:, None]
+    return X, np.where(hidden, np.nan, X)
+
+
+def test_complete_rows_are_the_candidates_of_the_others(some):
+    X, Y = some
+    whole = ~np.isnan(Y).any(axis=1)
+    done = sc.complete(Y)
+    apart = sc.complete(Y[whole], Y[~whole], method="posterior").similarity()
+    order = np.concatenate([np.flatnonzero(whole), np.flatnonzero(~whole)])
+    np.testing.assert_allclose(done.similarity()[np.ix_(order, order)], apart, atol=1e-12)
+    assert f"{whole.sum()} complete rows" in done.status.message
+    assert done.validity.ok
+
+
+def test_complete_rows_lead_to_less_error_than_a_model_of_all(some, monkeypatch):
+    by_rows = error(sc.complete(some[1]).similarity(), some)
+    monkeypatch.setattr("simcomplete.posterior.whole.FEWEST", 10**6)
+    assert by_rows < 0.95 * error(sc.complete(some[1]).similarity(), some)
+
+
+def test_error_bars_are_zero_between_complete_rows(some):
+    X, Y = some
+    whole = ~np.isnan(Y).any(axis=1)
+    low, high = sc.complete(Y).interval(0.9)
+    truth = sc.overlap_similarity(X)
+    np.testing.assert_allclose((high - low)[np.ix_(whole, whole)], 0, atol=1e-12)
+    assert 0.84 < np.mean(((low <= truth) & (truth <= high))[np.ix_(~whole, whole)]) < 0.97
+
+
+def test_complete_rows_are_streamed_where_there_are_many(some, monkeypatch):
+    usual = sc.complete(some[1], effort="fast").similarity()
+    monkeypatch.setattr("simcomplete.posterior.methods.MANY", 1000)
+    done = sc.complete(some[1], effort="fast")
+    assert error(done.similarity(), some) == pytest.approx(error(usual, some), rel=0.3)
+    assert done.validity.ok
+
+
+def test_the_estimator_takes_complete_rows_for_candidates_too(some):
+    Y = some[1]
+    model = sc.estimators.PosteriorCompleter().fit(Y)
+    np.testing.assert_allclose(model.candidates_, model.transform(Y), atol=1e-12)
+    np.testing.assert_allclose(model.candidates_ @ model.candidates_.T, _off(sc.complete(Y), Y), atol=1e-9)
+    with pytest.raises(sc.errors.InputError, match="partial_fit needs a model of complete candidates"):
+        model.partial_fit(Y[:3])
+
+
+def test_the_estimator_takes_many_values_with_holes(some, monkeypatch):
+    monkeypatch.setattr("simcomplete.posterior.methods.LARGE", 1000)
+    assert sc.estimators.PosteriorCompleter(effort="fast").fit(some[1]).candidates_.shape == some[1].shape
+
+
+def _off(done, Y):
+    """Similarities with what the vectors themselves have on the diagonal."""
+    S = done.similarity()
+    u = done.factor
+    S[np.diag_indices(len(S))] = np.sum(u * u, axis=1)
+    return S

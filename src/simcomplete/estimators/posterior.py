@@ -19,6 +19,7 @@ from simcomplete.posterior.factors_choice import RowsCompletion
 from simcomplete.posterior.methods import fit_rows, is_large, typical_length
 from simcomplete.posterior.model import Effort, Posterior, check_settings
 from simcomplete.posterior.streamed import Streamed
+from simcomplete.posterior.whole import Whole
 from simcomplete.search import Neighbours, among, check_k
 from simcomplete.sources import UnitRows, is_outside
 
@@ -79,13 +80,15 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Parameters
         ----------
         X : array, frame or source of rows, of shape (n_samples, n_features)
-            Candidates. Where some values are missing, a factor model of all rows takes the place of the candidates'
-            own; it can transform and search, not grow or forget. Nor can that of many candidates (33 million values
-            and more) or of rows outside memory, which are read block by block: see `simcomplete.complete`.
+            Candidates. Where some values are missing, the model is that of the complete rows if they have most of what
+            was observed, else a factor model of all; it can transform and search, not grow or forget. Nor can that of
+            many candidates (33 million values and more) or of rows outside memory, which are read block by block: see
+            `simcomplete.complete`.
         y : Ignored
             Here by convention.
         masks : array of bool, shape (n_masks, n_features), optional
-            Patterns to calibrate for, True where observed; random ones with rates from .1 to .95 when left out.
+            Patterns to calibrate for, True where observed. When left out, those of the incomplete rows, or random ones
+            with rates from .1 to .95 where all are complete.
 
         Returns
         -------
@@ -95,7 +98,8 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         P = self._candidates(X)
         check_settings(self.effort, self.objective)
         self._dtype = to_numpy(P[:1, :]).dtype
-        if is_large(P, held=True):  # held rows can grow and be forgotten
+        holes = isinstance(P, np.ndarray) and bool(np.isnan(P).any())
+        if not holes and is_large(P, held=True):  # held rows can grow and be forgotten
             self._scale = 1.0
             rng = generator(self.random_state)
             patterns = self._shown(masks, int(P.shape[1]), rng)
@@ -104,9 +108,10 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             return self
         P = np.asarray(P, dtype=np.float64)
         self._scale = typical_length(np.nan_to_num(P))
-        if np.isnan(P).any():
+        if holes:
             shown = None if masks is None else self._patterns(masks, P.shape[1])
-            self._keep(fit_rows(P / self._scale, generator(self.random_state), self.effort, masks=shown))
+            rng = generator(self.random_state)
+            self._keep(fit_rows(P / self._scale, rng, self.effort, self.objective, shown))
         else:
             self._calibrate(Posterior.fit(P / self._scale, self.effort), masks)
         return self
@@ -255,7 +260,7 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             )
         return shown
 
-    def _keep(self, model: Posterior | RowsCompletion | Streamed) -> None:
+    def _keep(self, model: Posterior | RowsCompletion | Whole | Streamed) -> None:
         self._model = model
         unit = model.unit
         self.candidates_ = unit if isinstance(unit, UnitRows) else unit.astype(self._dtype, copy=False)

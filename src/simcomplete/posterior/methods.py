@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,17 @@ from simcomplete.arrays import Array, like, on_accelerator, to_numpy
 from simcomplete.bars import Bars
 from simcomplete.completion import Completion
 from simcomplete.errors import InputError
+from simcomplete.inputs import Samples
 from simcomplete.iterate import Limits
 from simcomplete.matrix import SymmetricMatrix
 from simcomplete.method import Method
+from simcomplete.posterior.choice import Objective
 from simcomplete.posterior.factors import ITERATIONS
 from simcomplete.posterior.factors_choice import RowsCompletion, complete_rows
 from simcomplete.posterior.gaussian import Matrix
-from simcomplete.posterior.model import FEW, Posterior, check_settings
+from simcomplete.posterior.model import FEW, Effort, Posterior, check_settings
 from simcomplete.posterior.streamed import LARGE, Streamed
+from simcomplete.posterior.whole import Whole, candidates_among
 from simcomplete.posterior.wiener import complete_similarities
 from simcomplete.sources import LazyRows, UnitRows
 from simcomplete.status import Status
@@ -92,10 +96,13 @@ def is_large(P: Array, *, held: bool) -> bool:
 
 
 def from_rows(task: Task, params: dict[str, Any]) -> Completion:
-    """Complete rows of which every one may be incomplete, by a factor model of them all."""
+    """Complete rows of which every one may be incomplete: by the complete ones, or by a factor model of them all."""
     check_settings(params["effort"], params["objective"])
+    whole = candidates_among(task.table)
+    if whole is not None:
+        return from_whole_rows(task, params, whole)
     table = task.table / typical_length(np.nan_to_num(task.table))
-    found = fit_rows(table, task.rng, params["effort"], progress=task.progress)
+    found = fit_factors(table, task.rng, params["effort"], progress=task.progress)
     return task.finish(
         "posterior",
         params,
@@ -107,7 +114,38 @@ def from_rows(task: Task, params: dict[str, Any]) -> Completion:
     )
 
 
+def from_whole_rows(task: Task, params: dict[str, Any], whole: NDArray[np.bool_]) -> Completion:
+    """Complete rows with the complete ones among them as candidates; they stay where they are."""
+    P, Q = Samples(task.table[whole], None), Samples(task.table[~whole], None)
+    done = from_candidates(replace(task, samples=P, queries=Q, labels=None), params)
+    n_p, factor, spread = done.n_candidates, np.empty(task.table.shape), np.zeros(task.n)
+    assert done.bars is not None and done.matrix.factor is not None  # there are enough candidates to learn from
+    factor[whole] = to_numpy(done.matrix.factor[:n_p, :])
+    factor[~whole] = to_numpy(done.matrix.factor[n_p:, :])
+    spread[~whole] = done.bars.spread
+    return task.finish(
+        "posterior",
+        params,
+        SymmetricMatrix(factor=factor, diagonal=lack(factor), unit=True),
+        choice=done.choice,
+        bars=Bars(spread, done.bars.quantiles),
+        status=Status("computed", f"expected similarities, calibrated on the {n_p} complete rows"),
+    )
+
+
 def fit_rows(
+    X: Matrix, rng: np.random.Generator, effort: Effort, objective: Objective, masks: NDArray[np.bool_] | None = None
+) -> RowsCompletion | Whole:
+    """Fit a model of rows of which some are incomplete, calibrated for `masks` or for their own."""
+    whole = candidates_among(X)
+    if whole is None:
+        return fit_factors(X, rng, effort, masks=masks)
+    masks = ~np.isnan(X[~whole]) if masks is None else masks
+    model = Posterior.fit(X[whole], effort).calibrate(masks, rng=rng, effort=effort, objective=objective)
+    return Whole(model, model.vectors(X).u)
+
+
+def fit_factors(
     X: Matrix,
     rng: np.random.Generator,
     effort: str,
@@ -115,7 +153,7 @@ def fit_rows(
     masks: NDArray[np.bool_] | None = None,
     progress: bool | None = False,
 ) -> RowsCompletion:
-    """Fit the model of incomplete rows with as much effort as asked for."""
+    """Fit the factor model of incomplete rows with as much effort as asked for."""
     limits = Limits(ITERATIONS, progress=progress, label="posterior")
     return complete_rows(X, rng, masks=masks, limits=limits, **(FAST_ROWS if effort == "fast" else {}))
 
