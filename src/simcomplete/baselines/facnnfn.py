@@ -87,7 +87,7 @@ def lbfgs(problem: Problem, weight: float, W: Matrix, H: Matrix, within: Limits,
             raise StopIteration
 
     # SciPy's own tests are switched off: the driver's decide.
-    options = {"maxiter": within.max_iter, "maxfun": np.inf, "maxcor": 20, "ftol": 0.0, "gtol": 0.0}
+    options = {"maxiter": within.max_iter, "maxfun": np.inf, "maxcor": 6, "ftol": 0.0, "gtol": 0.0}
     with Watch(measure, flat(tol), within) as watch:
         if watch.sees(start):
             x0 = np.concatenate([W.ravel(), H.ravel()])
