@@ -29,7 +29,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from simcomplete.arrays import like, namespace, to_numpy
 from simcomplete.baselines.iteration import ITERATION, limits, told
@@ -46,6 +45,7 @@ from simcomplete.similarity.operator import Operator
 from simcomplete.spectral.dense import dense_largest, orientation
 from simcomplete.spectral.descent import EXPLODED
 from simcomplete.spectral.eigen import LARGE
+from simcomplete.spectral.krylov import largest_by_products
 from simcomplete.spectral.penalties import NoPenalty
 from simcomplete.spectral.problem import Problem
 from simcomplete.status import Status
@@ -68,10 +68,9 @@ def largest_in_size(operator: Operator, rank: int, seed: int = 0) -> tuple[Vecto
     array([ 3., -2.])
     """
     n = operator.n
-    if n > LARGE and rank <= n // 20:
-        linear = LinearOperator((n, n), matvec=lambda x: product(operator, x.reshape(n, 1))[:, 0], dtype=np.float64)
-        start = np.random.default_rng(seed).standard_normal(n)
-        w, U = eigsh(linear, k=rank, which="LM", v0=start, ncv=max(2 * rank + 1, 40))
+    found = largest_by_products(operator, rank, seed, in_size=True) if n > LARGE and rank <= n // 20 else None
+    if found is not None:
+        w, U = found[0], np.asarray(to_numpy(found[1]))
     else:
         S = np.asarray(to_numpy(operator.dense()))
         if 2 * rank < n:  # both ends, each alone

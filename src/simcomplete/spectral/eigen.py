@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from simcomplete.arrays import Array, like, namespace, to_numpy
-from simcomplete.errors import InputError, SimcompleteError
+from simcomplete.arrays import Array, like
+from simcomplete.errors import InputError
 from simcomplete.similarity.operator import CandidateQuerySimilarity, Operator
 from simcomplete.spectral import reduced
 from simcomplete.spectral.dense import dense_largest, orientation
+from simcomplete.spectral.krylov import largest_by_products
 from simcomplete.spectral.penalties import Vector
 from simcomplete.spectral.reduced import Reduced
 
@@ -89,24 +89,5 @@ def choose(operator: Operator, rank: int) -> Route:
 
 
 def _iterative(operator: Operator, rank: int, seed: int) -> tuple[Vector, Array]:
-    n = operator.n
-    if rank >= n - 1:  # Lanczos cannot find nearly all of them
-        return dense_largest(operator.dense(), rank, partial=False)
-    model = operator.array
-    double = namespace(model).float64
-
-    def product(x: Vector) -> Vector:
-        columns = like(np.reshape(x, (n, -1)), model, dtype=double)
-        return to_numpy(operator.matmul(columns))
-
-    linear = LinearOperator((n, n), matvec=lambda x: product(x)[:, 0], matmat=product, dtype=np.float64)
-    start = np.random.default_rng(seed).standard_normal(n)
-    try:
-        w, U = eigsh(linear, k=rank, which="LA", v0=start, ncv=min(n, max(2 * rank + 1, 40)))
-    except ArpackNoConvergence as error:
-        raise SimcompleteError(
-            f"the iterative eigensolver found {len(error.eigenvalues)} of {rank} eigenvalues before it gave up; "
-            "use route='partial', or a smaller rank"
-        ) from error
-    order = np.argsort(-w, kind="stable")
-    return w[order], like(U[:, order], model, dtype=double)
+    found = largest_by_products(operator, rank, seed)
+    return dense_largest(operator.dense(), rank, partial=False) if found is None else found
