@@ -92,13 +92,13 @@ class Task:
     def operator(self) -> Operator:
         """S0, as something to multiply with."""
         if self.given is not None:
-            return DenseSimilarity(self.given)
+            return DenseSimilarity(self.given, self.progress)
         assert self.samples is not None  # see n
         if self.queries is not None:
             return CandidateQuerySimilarity(self.samples, self.queries, self.measure, self.progress)
         S, evidence = overlap_matrix(self.samples, self.measure, progress=self.progress)
         self._evidence = evidence
-        return DenseSimilarity(S)
+        return DenseSimilarity(S, self.progress)
 
     _evidence: Evidence | None = None
 

@@ -58,6 +58,7 @@ class Blend:
     operator: Operator
     V: Array
     t: float
+    progress: bool | None = False  # the iterations around it show theirs
 
     @property
     def array(self) -> Array:

@@ -35,6 +35,10 @@ class Operator(Protocol):
     """What solvers ask of a symmetric matrix."""
 
     @property
+    def progress(self) -> bool | None:
+        """Whether long work on it shows how far it is; None on a terminal only."""
+
+    @property
     def array(self) -> Array:
         """An array that tells the library and device to work in."""
 
@@ -55,8 +59,9 @@ class Operator(Protocol):
 class DenseSimilarity:
     """A similarity matrix that is held as it is; products are taken in float64, block by block."""
 
-    def __init__(self, S: Array) -> None:
+    def __init__(self, S: Array, progress: bool | None = None) -> None:
         self.S = S
+        self.progress = progress
 
     @property
     def array(self) -> Array:

@@ -14,6 +14,7 @@ import numpy as np
 
 from simcomplete.arrays import Array, like, namespace, to_numpy, zeros
 from simcomplete.errors import SimcompleteError
+from simcomplete.progress import track
 from simcomplete.similarity.operator import Operator
 from simcomplete.spectral.penalties import Vector
 
@@ -60,7 +61,7 @@ def largest_by_products(
     T = np.zeros((most, most))
     K[:, :block] = xp.linalg.qr(_random(rng, n, block, model), mode="reduced")[0]
     done = 0  # columns of K that were multiplied; the next `block` are waiting
-    for _ in range(PRODUCTS):
+    for _ in track(iter(range(PRODUCTS)), "eigenvalues, products", operator.progress):  # how many it takes, none knows
         new = slice(done, done + block)
         W = operator.matmul(K[:, new])
         done += block
