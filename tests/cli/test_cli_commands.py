@@ -55,6 +55,21 @@ def fails(*arguments, code=2):
 
 
 class TestComplete:
+    def test_large_candidates_stay_in_their_file(self, room, monkeypatch):
+        asked = ("complete", "p.npy", "q.npy", "--method", "smcnn", "--rank", "2", "--memory", "1KB")
+        run(*asked, "-o", "held")
+        monkeypatch.setattr(arguments, "HELD", 10)
+        seen = []
+        whole = sc.api.complete
+        monkeypatch.setattr(sc.api, "complete", lambda P, Q, **given: seen.append(P) or whole(P, Q, **given))
+        run(*asked, "-o", "read")
+        assert [str(path) for path in seen] == ["p.npy"]
+        np.testing.assert_allclose(sc.load("read").similarity(), sc.load("held").similarity(), atol=1e-12)
+
+    def test_zarr_candidates(self, room):
+        pytest.importorskip("zarr").save_array("p.zarr", P)
+        assert as_json("complete", "p.zarr", "q.npy", "-o", "out", "--method", "overlap")["n_candidates"] == 4
+
     def test_it_is_the_library(self, room):
         facts = as_json(
             "complete", "p.npy", "q.npy", "-o", "out", "--method", "smcnn", "--rank", "2", "--penalty", "0.1"

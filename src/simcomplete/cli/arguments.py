@@ -10,6 +10,8 @@ from typing import Any
 from simcomplete.datasets import Table, read_table
 from simcomplete.errors import InputError
 
+HELD = 2**28  # bytes of a file that is simply read
+
 
 def parameters(texts: Sequence[str], taken: Sequence[str]) -> dict[str, Any]:
     """Read NAME=VALUE pairs; values are JSON (numbers, true, null) or else plain words.
@@ -62,6 +64,12 @@ def rows(text: str, n: int) -> list[int]:
             raise InputError(f"--rows {text!r}: {piece!r} lies outside 0 to {n - 1}; there are {n} rows")
         picked += range(start, stop)
     return picked
+
+
+def by_block(path: Path) -> bool:
+    """Whether rows are better read from where they lie, block by block: a .zarr, or a .npy of some size."""
+    kind = path.suffix.lower()
+    return kind == ".zarr" or (kind == ".npy" and path.is_file() and path.stat().st_size > HELD)
 
 
 def tables(paths: Sequence[Path], key: str | None, header: bool | None) -> list[Table]:

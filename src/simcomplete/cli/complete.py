@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from typer import Argument, Option, Typer
 
 from simcomplete import api
-from simcomplete.cli.arguments import parameters, tables
+from simcomplete.cli.arguments import by_block, parameters, tables
 from simcomplete.cli.options import AsJson, Overwrite
 from simcomplete.cli.output import print_json, print_table, say
 from simcomplete.errors import InputError
@@ -26,7 +26,7 @@ def register(app: Typer) -> None:
 
 
 def complete(
-    candidates: Annotated[Path, Argument(help="Complete rows: .npy, .npz, .csv or .parquet.")],
+    candidates: Annotated[Path, Argument(help="Complete rows: .npy, .npz, .csv, .parquet or .zarr.")],
     queries: Annotated[
         Path | None, Argument(help="Incomplete rows. Without them, any of CANDIDATES may be incomplete.")
     ] = None,
@@ -46,6 +46,7 @@ def complete(
     key: Annotated[str | None, Option(help="Which array of .npz files.")] = None,
     header: Annotated[bool | None, Option("--header/--no-header", help="If .csv files name their columns.")] = None,
     seed: Annotated[int, Option(help="Seed for everything random.")] = DEFAULT["random_state"],
+    memory: Annotated[str | None, Option(help="What a block of rows may take, such as 500MB.")] = DEFAULT["memory"],
     overwrite: Overwrite = False,
     no_progress: Annotated[bool, Option("--no-progress", help="Show no progress.")] = False,
     as_json: AsJson = False,
@@ -66,10 +67,11 @@ def complete(
         "clip": clip,
         "random_state": seed,
         "progress": False if no_progress else None,
+        "memory": memory,
     }
     own = parameters(param or [], taken=list(DEFAULT))
-    samples = tables([candidates] if queries is None else [candidates, queries], key, header)
-    done = api.complete(samples[0], None if queries is None else samples[1], **settings, **own)
+    P, Q = _samples(candidates, queries, key, header)
+    done = api.complete(P, Q, **settings, **own)
     done.save(output, overwrite=overwrite)
     if not done.status.ok:
         say(f"warning: {done.status}")
@@ -78,6 +80,16 @@ def complete(
     else:
         _print_summary(done)
         print(f"\nsaved: {output}")
+
+
+def _samples(candidates: Path, queries: Path | None, key: str | None, header: bool | None) -> tuple[Any, Any]:
+    """What the files hold; large candidates stay in theirs."""
+    if queries is None:
+        return tables([candidates], key, header)[0], None
+    if by_block(candidates):
+        return candidates, tables([queries], key, header)[0]
+    P, Q = tables([candidates, queries], key, header)
+    return P, Q
 
 
 def _print_summary(done: Any) -> None:
