@@ -73,5 +73,7 @@ def test_a_basis_as_large_as_the_matrix_is_not_made():
 
 def test_no_end_is_an_error_that_says_what_to_do(monkeypatch):
     monkeypatch.setattr(krylov, "PRODUCTS", 2)
-    with pytest.raises(sc.errors.SimcompleteError, match="has not found 5 eigenvalues in 2 products; use route='partial'"):
+    with pytest.raises(
+        sc.errors.SimcompleteError, match="has not found 5 eigenvalues in 2 products; use route='partial'"
+    ):
         largest_by_products(DenseSimilarity(matrix(SPECTRA["falling"](150))), 5)
