@@ -17,10 +17,7 @@ from benchmarks.measure import Settings, cores, facts, fresh, slope
 from benchmarks.scale_sides import write
 
 SIZES, FEATURES, QUERIES, RANK = (10_000, 100_000, 1_000_000), 784, 200, 100
-DENSE, DENSE_RANK = (
-    20_000,
-    50,
-)  # of a matrix of all pairs; the data have 64 strong directions, and Lanczos is slow beyond
+DENSE = 20_000  # rows of a matrix of all pairs
 STEPS = 3  # of descent, of the paper's 10,000
 PATIENCE, ROOM = 600, 12 * 2**30  # seconds and bytes for KNNImputer
 SIDES = "benchmarks.scale_sides:"
@@ -56,10 +53,6 @@ def main() -> None:
 
 def shape(settings: Settings) -> dict[str, int]:
     return {"n_q": 20, "rank": 10} if settings.quick else {"n_q": QUERIES, "rank": RANK}
-
-
-def dense_shape(settings: Settings) -> dict[str, int]:
-    return shape(settings) if settings.quick else {"n_q": QUERIES, "rank": DENSE_RANK}
 
 
 def files(settings: Settings, room: Path) -> list[tuple[int, int, Path]]:
@@ -135,7 +128,7 @@ def dense(settings: Settings) -> list[dict[str, Any]]:
     rows = []
     n, d = (2500, 64) if settings.quick else (DENSE, FEATURES)
     for given in ("matrix", "samples"):
-        arguments = {**dense_shape(settings), "n": n, "d": d, "seed": settings.seed, "side": given}
+        arguments = {**shape(settings), "n": n, "d": d, "seed": settings.seed, "side": given}
         side = fresh(SIDES + "dense", arguments, 1, settings.threads)
         rows.append(
             {
@@ -153,7 +146,7 @@ def dense(settings: Settings) -> list[dict[str, Any]]:
 def descent(settings: Settings) -> list[dict[str, Any]]:
     """The paper's descent on the matrix of all pairs: seconds of one step, and of 10,000 of them by multiplication."""
     n, d = (2500, 64) if settings.quick else (DENSE, FEATURES)
-    arguments = {**dense_shape(settings), "n": n, "d": d, "seed": settings.seed, "steps": STEPS}
+    arguments = {**shape(settings), "n": n, "d": d, "seed": settings.seed, "steps": STEPS}
     side = fresh(SIDES + "descent", arguments, 1, settings.threads)
     step = side["result"]
     return [

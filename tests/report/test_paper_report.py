@@ -14,7 +14,7 @@ from simcomplete.experiments.paper import protocol as protocols
 from simcomplete.experiments.paper import runner
 from simcomplete.experiments.paper.summary import Entry, summarise, value
 from simcomplete.experiments.paper.trials import expand
-from simcomplete.report import paper_claims, paper_formats, paper_trends
+from simcomplete.report import paper_book, paper_claims, paper_formats, paper_trends
 from simcomplete.report.paper import Report, machine
 from simcomplete.report.paper_figures import draw, pages
 from simcomplete.report.paper_tables import Table, tables, text
@@ -211,6 +211,16 @@ def test_without_rows_nothing_is_claimed():
 
 
 class TestClaims:
+    def test_they_stand_on_seeds_that_everything_was_run_with(self):
+        rank = protocols.load("rank")
+        rows = runner.index(made("rank", rank=lambda c: c.trial["seed"]))
+        assert paper_book.whole_seeds(rank, rows) == [0, 1, 2, 3, 4]
+        assert paper_book.Book("rank", rows).entries[0].mean["rank"] == 2.0
+        del rows[next(key for key, row in rows.items() if row["seed"] == 4)]
+        assert paper_book.whole_seeds(rank, rows) == [0, 1, 2, 3]
+        assert {e.mean["rank"] for e in paper_book.Book("rank", rows).entries} == {1.5}
+        assert paper_book.whole_seeds(rank, {}) == [0]
+
     """Rows in which a claim holds, and rows in which it does not."""
 
     @pytest.mark.parametrize(("slope", "holds"), [(-1e-3, True), (1e-3, False)])

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simcomplete.experiments.paper.protocol import load
-from simcomplete.experiments.paper.runner import Rows
+from simcomplete.experiments.paper.protocol import Protocol, load
+from simcomplete.experiments.paper.runner import Rows, gather
 from simcomplete.experiments.paper.summary import Entry, summarise
 
 
@@ -38,7 +38,7 @@ class Finding:
 
 
 class Book:
-    """The entries of a protocol, to look numbers up in: its first seed alone, the same data for every method.
+    """The entries of a protocol, to look numbers up in: means over seeds that all of it was run with.
 
     Where some methods were run with more seeds than others, means over all of them would compare different data.
     """
@@ -46,8 +46,8 @@ class Book:
     def __init__(self, name: str, rows: Rows) -> None:
         self.name = name
         protocol = load(name)
-        first = protocol.seeds[0]
-        self.entries = summarise(protocol, {key: row for key, row in rows.items() if row["seed"] == first})
+        seeds = whole_seeds(protocol, rows)
+        self.entries = summarise(protocol, {key: row for key, row in rows.items() if row["seed"] in seeds})
 
     def where(self, method: str | None = None, column: str | None = None, **at: Any) -> list[Entry]:
         """Return entries that agree with everything given."""
@@ -80,6 +80,12 @@ class Book:
     def command(self, *words: str) -> str:
         """Return the command that makes these rows."""
         return " ".join(["simcomplete paper run", self.name, *words])
+
+
+def whole_seeds(protocol: Protocol, rows: Rows) -> list[int]:
+    """Return the seeds that every cell was run with; the first alone where there is none."""
+    missing = {cell.trial["seed"] for cell, row in gather(protocol, rows) if row is None}
+    return [seed for seed in protocol.seeds if seed not in missing] or protocol.seeds[:1]
 
 
 def span(values: Sequence[float], digits: int = 3) -> str:

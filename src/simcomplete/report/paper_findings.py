@@ -27,8 +27,8 @@ All tables and figures are in [reproduction](reproduction/) (`index.html` has th
 [rows.jsonl.gz](reproduction/rows.jsonl.gz): data set, seed, mask, method, parameters, every measure, seconds and CPU
 seconds of the solve alone, memory, versions, machine, commit, outcome. What the paper leaves open is decided in
 [deviations](deviations.md). The paper's numbers are those of its source: the effectiveness tables and all figures are
-not in it, so nothing stands beside ours there. Claims are judged on the first seed, where every method was given the
-same data; the tables have means over the seeds that were run.
+not in it, so nothing stands beside ours there. Claims are judged on the seeds that all of a protocol was run with, at
+least the first, so that every method was given the same data; the tables have means over the seeds that were run.
 
 {machine}
 """
