@@ -33,6 +33,7 @@ def main() -> None:
     parser.add_argument("--features", type=int, default=1000)
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--missing", type=float, default=0.8)
+    parser.add_argument("--pairs", type=int, default=40_000, help="rows that are all incomplete; 0 leaves them out")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--verify", action="store_true", help="also compute the eigen-residual: two more passes")
     parser.add_argument("--device", default="cuda")
@@ -41,6 +42,9 @@ def main() -> None:
     told = parser.parse_args()
     P, Q = data(told.candidates, told.queries, told.features, told.missing, told.device, told.seed)
     rows = [measured(name, P, Q, told) for name in METHODS]
+    del P, Q
+    if told.pairs:
+        rows.append(all_pairs(told))
     name = torch.cuda.get_device_name() if told.device == "cuda" else "CPU"
     facts = {"device": name, "torch": torch.__version__, "simcomplete": sc.__version__, "seed": told.seed}
     print(f"{told.candidates:,} x {told.features} float32 candidates, {told.queries} queries, {facts}")
@@ -102,6 +106,27 @@ def measured(name: str, P: torch.Tensor, Q: torch.Tensor, told: argparse.Namespa
         row["peak_gib"] = torch.cuda.max_memory_allocated() / 2**30
     if told.verify and spectral:
         row["residual"] = sc.complete(P, Q, progress=False, **{**params, "verify": True}).certificate.residual
+    return row
+
+
+def all_pairs(told: argparse.Namespace) -> dict[str, Any]:
+    """Time `smcnn` on rows of which every one is incomplete: the matrix of all pairs, then its eigenvalues."""
+    X = data(0, told.pairs, told.features, told.missing, told.device, told.seed)[1]
+
+    def solve(rows: torch.Tensor, *, verify: bool = False) -> sc.Completion:
+        return sc.complete(rows, method="smcnn", rank=min(100, len(rows) // 40), verify=verify, progress=False)
+
+    solve(X[: min(len(X), 5000)])
+    if told.device == "cuda":
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+    times = [timed(lambda: solve(X), told.device) for _ in range(told.repeats)]
+    row: dict[str, Any] = {"method": f"smcnn, {told.pairs} incomplete rows", "seconds": float(np.median(times))}
+    row["fastest"] = min(times)
+    if told.device == "cuda":
+        row["peak_gib"] = torch.cuda.max_memory_allocated() / 2**30
+    if told.verify:
+        row["residual"] = solve(X, verify=True).certificate.residual
     return row
 
 
