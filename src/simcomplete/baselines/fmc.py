@@ -12,8 +12,8 @@ nearest to what S0 has there that is positive semi-definite with diagonal c - |y
 
 ========== ==================================================================================================
 variant    "batch" (every query against the candidates), "sequential" (against the queries before it, too; the order
-           matters; one eigendecomposition per query), "onmc-b" (batch, but the queries among themselves calibrated
-           apart, as the public OnMC-B does: not positive semi-definite as a whole)
+           matters; for each a small system, as large as there are queries before it), "onmc-b" (batch, but the queries
+           among themselves calibrated apart, as the public OnMC-B does: not positive semi-definite as a whole)
 ========== ==================================================================================================
 """
 
