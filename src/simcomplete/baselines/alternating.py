@@ -17,6 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 
 from simcomplete.baselines.nearest_correlation import QUIET, Matrix, Vector, psd_part, stop_at
 from simcomplete.iterate import Facts, Limits, Run, iterate
@@ -209,7 +210,7 @@ def calibrate(here: Calibrated, project: Callable[[Matrix], Matrix], cut: float 
     """
     Y = here.Y if here.X is None else project(here.X)
     T = Y - here.carried
-    w, U = np.linalg.eigh(T)
+    w, U = eigh(T, driver="evd", check_finite=False)
     kept = w > cut * w[-1]
     F = U[:, kept] * np.sqrt(w[kept])
     X = F @ F.T
