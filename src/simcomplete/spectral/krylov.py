@@ -14,6 +14,7 @@ import numpy as np
 
 from simcomplete.arrays import Array, like, namespace, to_numpy, zeros
 from simcomplete.errors import SimcompleteError
+from simcomplete.memory import require
 from simcomplete.progress import track
 from simcomplete.similarity.operator import Operator
 from simcomplete.spectral.penalties import Vector
@@ -57,6 +58,7 @@ def largest_by_products(
         return None
     xp, rng = namespace(model), np.random.default_rng(seed)
     most = rank + ROOM * block
+    require(2 * n * (most + block) * 8, f"a basis of {n} x {most + block}", "ask for a smaller rank")
     K = zeros(model, (n, most + block), xp.float64)
     T = np.zeros((most, most))
     K[:, :block] = xp.linalg.qr(_random(rng, n, block, model), mode="reduced")[0]
@@ -111,9 +113,8 @@ def _next(W: Array, K: Array, nothing: float, rng: np.random.Generator) -> tuple
     gone = np.abs(np.diag(R)) <= nothing
     if gone.any():
         R[gone] = 0.0
-        Q = Q * like(~gone, Q, dtype=Q.dtype) + _random(rng, int(W.shape[0]), len(gone), W) * like(
-            gone, Q, dtype=Q.dtype
-        )
+        old, fresh = (like(which, Q, dtype=Q.dtype) for which in (~gone, gone))
+        Q = Q * old + _random(rng, int(W.shape[0]), len(gone), W) * fresh
         Q, signs = xp.linalg.qr(_apart(Q, K)[0], mode="reduced")
         Q = Q * like(np.where(np.diag(to_numpy(signs)) < 0, -1.0, 1.0), Q)  # those that were there stay as they were
     return Q, R
