@@ -86,11 +86,11 @@ def test_small_systems_place_a_query_as_eigenvectors_do(before, length):
     inner = length * (np.sqrt(base) * rng.standard_normal(len(base)) + R.T @ rng.standard_normal(before))
     y = fmc_sequential.at_boundary(base, R, inner, 1.5)
     other = fmc_sequential.inside(base, R, inner, 1.5)
-    if length >= 30.0:
-        assert y is not None  # far outside
-        np.testing.assert_allclose(y, other, atol=1e-9)
-    elif y is None:
+    assert y is not None or length < 30.0  # from there on far outside
+    if y is None:  # left to the other: inside, or all but
         assert other @ other <= 1.5 * (1 + 1e-12)
+    else:
+        np.testing.assert_allclose(y, other, atol=1e-9)
 
 
 def test_the_bracket_holds_where_that_of_the_public_program_does_not():
