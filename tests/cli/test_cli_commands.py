@@ -69,6 +69,7 @@ class TestComplete:
     def test_zarr_candidates(self, room):
         pytest.importorskip("zarr").save_array("p.zarr", P)
         assert as_json("complete", "p.zarr", "q.npy", "-o", "out", "--method", "overlap")["n_candidates"] == 4
+        assert as_json("complete", "p.zarr", "-o", "alone", "--method", "overlap")["n_queries"] == 4
 
     def test_it_is_the_library(self, room):
         facts = as_json(

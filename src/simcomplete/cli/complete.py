@@ -84,12 +84,12 @@ def complete(
 
 def _samples(candidates: Path, queries: Path | None, key: str | None, header: bool | None) -> tuple[Any, Any]:
     """What the files hold; large candidates stay in theirs."""
-    if queries is None:
-        return tables([candidates], key, header)[0], None
+    others = [] if queries is None else [queries]
     if by_block(candidates):
-        return candidates, tables([queries], key, header)[0]
-    P, Q = tables([candidates, queries], key, header)
-    return P, Q
+        found: list[Any] = [candidates, *tables(others, key, header)]
+    else:
+        found = tables([candidates, *others], key, header)
+    return found[0], found[1] if others else None
 
 
 def _print_summary(done: Any) -> None:

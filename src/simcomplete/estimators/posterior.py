@@ -80,10 +80,10 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Parameters
         ----------
         X : array, frame or source of rows, of shape (n_samples, n_features)
-            Candidates. Where some values are missing, the model is that of the complete rows if they have most of what
-            was observed, else a factor model of all; it can transform and search, not grow or forget. Nor can that of
-            many candidates (33 million values and more) or of rows outside memory, which are read block by block: see
-            `simcomplete.complete`.
+            Candidates. Where some values are missing, the model is that of the complete rows if they have enough of
+            what was observed, else a factor model of all; it can transform and search, not grow or forget. Nor can that
+            of many candidates (33 million values and more) or of rows outside memory, which are read block by block:
+            see `simcomplete.complete`.
         y : Ignored
             Here by convention.
         masks : array of bool, shape (n_masks, n_features), optional
