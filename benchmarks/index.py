@@ -8,11 +8,11 @@ import numpy as np
 
 from benchmarks.data import imagelike
 from benchmarks.measure import Settings, timed
+from simcomplete._posterior.candidates.conditional import unit_rows
+from simcomplete._result.matrix import SymmetricMatrix
+from simcomplete._result.search import nearest
 from simcomplete.errors import MissingExtraError
 from simcomplete.index import build, recall, search
-from simcomplete.matrix import SymmetricMatrix
-from simcomplete.posterior.fills import unit_rows
-from simcomplete.search import nearest
 
 TITLE = "vector indexes of FAISS beside our own search, the ten nearest"
 NOTE = (

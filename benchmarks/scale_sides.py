@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import simcomplete as sc
 from benchmarks.data import hide
-from simcomplete.sources import Output
+from simcomplete._rows.sink import Output
 
 INNER, PIECE = 64, 10_000  # strong directions of the data; rows made at a time
 BARE_ROWS = 2500  # of the block that bare products are taken of, about what complete() takes by itself

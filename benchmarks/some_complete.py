@@ -13,8 +13,8 @@ import numpy as np
 
 import simcomplete as sc
 from benchmarks.__main__ import table
-from simcomplete.experiments.trial import Split, split
-from simcomplete.posterior import whole
+from simcomplete._compare.trial import Split, split
+from simcomplete._posterior.all_rows import split as whole
 
 PLAN = (
     ("digits", 300, 300),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simcomplete.report import demo, figures
+from simcomplete._report import demo, figures
 
 
 def main(target: Path, **settings: int) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete.report import demo
-from simcomplete.report.results import HEAD, cells
+from simcomplete._report import demo
+from simcomplete._report.results import HEAD, cells
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -58,7 +58,7 @@ def test_make_targets_exist():
 
 
 def test_shell_commands_run(tmp_path, monkeypatch, capsys):
-    from simcomplete.cli import main
+    from simcomplete._cli import main
 
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)

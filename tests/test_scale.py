@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete.inputs import as_samples
-from simcomplete.similarity.measure import Measure
-from simcomplete.similarity.operator import CandidateQuerySimilarity, DenseSimilarity
-from simcomplete.spectral import exact, methods
-from simcomplete.spectral.certify import certify
-from simcomplete.spectral.certify_passes import certify_passes
-from simcomplete.spectral.eigen import largest
-from simcomplete.spectral.penalties import NoPenalty, Nuclear, NuclearMinusFrobenius, SquaredFrobenius
-from simcomplete.spectral.problem import Problem
+from simcomplete._rows.validate import as_samples
+from simcomplete._similarity.measure import Measure
+from simcomplete._similarity.operator import CandidateQuerySimilarity, DenseSimilarity
+from simcomplete._spectral import methods
+from simcomplete._spectral.certify import certify
+from simcomplete._spectral.certify_passes import certify_passes
+from simcomplete._spectral.eigen.routes import largest
+from simcomplete._spectral.objective import Problem
+from simcomplete._spectral.penalties import NoPenalty, Nuclear, NuclearMinusFrobenius, SquaredFrobenius
+from simcomplete._spectral.solvers import exact
 
 PENALTIES = [Nuclear(), NuclearMinusFrobenius(), NoPenalty(), SquaredFrobenius()]
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete.blocks import row_blocks, triangle_blocks
+from simcomplete._rows.budget import row_blocks, triangle_blocks
+from simcomplete._rows.memory import available_bytes, readable, require
+from simcomplete._rows.progress import track
 from simcomplete.errors import MemoryLimitError, MissingExtraError, optional
-from simcomplete.memory import available_bytes, readable, require
-from simcomplete.progress import track
 
 
 @pytest.mark.parametrize("n", [1, 7, 100])

@@ -10,7 +10,7 @@ from benchmarks.results import data
 from benchmarks.results.page import PAGE, PARTS, ROWS, page, write
 from benchmarks.results.runner import run_all
 from benchmarks.results.trial import KEY
-from simcomplete.experiments.ledger import Ledger
+from simcomplete._compare.ledger import Ledger
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ import simcomplete as sc
 from benchmarks.results import data
 from benchmarks.results.tables import Row, by_method, failures, number
 from benchmarks.results.trial import Matrix, Problem, Trial, of_rows, of_split
-from simcomplete.experiments.trial import Split
+from simcomplete._compare.trial import Split
 
 TITLE = "Data with real missing values"
 TOGETHER: tuple[str, ...] = ("overlap", "zero", "mean", "smcnn", "posterior")

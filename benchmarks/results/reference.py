@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.results import data
 from benchmarks.results.tables import Row, failures, mean, number, series, table
 from benchmarks.results.trial import Problem, Trial, of_split
-from simcomplete.experiments.trial import split
+from simcomplete._compare.trial import split
 
 TITLE = "Beside the reference program"
 RATES = (0.7, 0.8, 0.9)

@@ -13,8 +13,8 @@ from threadpoolctl import threadpool_limits
 from benchmarks.results import data
 from benchmarks.results.page import PARTS
 from benchmarks.results.trial import Trial, run
-from simcomplete.experiments.ledger import Ledger
-from simcomplete.progress import track
+from simcomplete._compare.ledger import Ledger
+from simcomplete._rows.progress import track
 
 Row = dict[str, Any]
 

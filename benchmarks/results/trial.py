@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 import simcomplete as sc
 from simcomplete import metrics
-from simcomplete.completion import Completion
+from simcomplete._compare.trial import Split, machine
+from simcomplete._result.completion import Completion
 from simcomplete.errors import NotConvergedWarning, SimcompleteError
-from simcomplete.experiments.trial import Split, machine
 
 Matrix = NDArray[np.float64]
 LEVEL = 0.9

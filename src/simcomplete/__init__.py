@@ -10,14 +10,13 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from simcomplete import datasets, errors, metrics, theory
+from simcomplete import datasets, errors, masks, metrics, theory
+from simcomplete._api import complete, complete_similarity
+from simcomplete._registry import methods
+from simcomplete._result.completion import Completion
+from simcomplete._result.store import load
+from simcomplete._similarity.overlap import overlap_counts, overlap_similarity
 from simcomplete._version import __version__
-from simcomplete.api import complete, complete_similarity
-from simcomplete.completion import Completion
-from simcomplete.registry import methods
-from simcomplete.similarity import masks
-from simcomplete.similarity.overlap import overlap_counts, overlap_similarity
-from simcomplete.stored import load
 
 if _TYPE_CHECKING:
     from simcomplete import estimators, scorers

@@ -1,6 +1,6 @@
 """`python -m simcomplete` is the command line."""
 
-from simcomplete.cli import main
+from simcomplete._cli import main
 
 if __name__ == "__main__":
     main()

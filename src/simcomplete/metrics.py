@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simcomplete.arrays import to_numpy
+from simcomplete._rows.validate import as_samples, as_similarity
+from simcomplete._rows.xp import to_numpy
 from simcomplete.errors import InputError
-from simcomplete.inputs import as_samples, as_similarity
 
 __all__ = ["ndcg_at", "rank", "recall_at", "relative_squared_error"]
 

@@ -17,12 +17,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete.arrays import to_numpy
+from simcomplete._rows.validate import Samples, as_samples, check_number
+from simcomplete._rows.xp import to_numpy
+from simcomplete._similarity.overlap import overlap_matrix
+from simcomplete._spectral.extend import Extension
 from simcomplete.errors import InputError
-from simcomplete.inputs import Samples, as_samples, check_number
 from simcomplete.metrics import recall_at, relative_squared_error
-from simcomplete.similarity.overlap import overlap_matrix
-from simcomplete.spectral.extend import Extension
 
 __all__ = ["SimilarityScorer", "hidden_value_scorer", "recall_scorer", "relative_error_scorer"]
 

@@ -5,12 +5,12 @@ import pytest
 from scipy.optimize import check_grad, minimize
 
 import simcomplete as sc
-from simcomplete.arrays import to_numpy
-from simcomplete.baselines import mc_fon, mc_on, smc_gd, smc_gd_paper
-from simcomplete.iterate import Limits
-from simcomplete.similarity.operator import DenseSimilarity
-from simcomplete.spectral.penalties import NoPenalty, Nuclear
-from simcomplete.spectral.problem import Problem
+from simcomplete._baselines.ablation import mc_fon, mc_on, smc_gd, smc_gd_paper
+from simcomplete._method.iterate import Limits
+from simcomplete._rows.xp import to_numpy
+from simcomplete._similarity.operator import DenseSimilarity
+from simcomplete._spectral.objective import Problem
+from simcomplete._spectral.penalties import NoPenalty, Nuclear
 
 
 @pytest.fixture(scope="module")

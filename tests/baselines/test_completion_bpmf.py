@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete.baselines.bpmf import noise_precision, spread
-from simcomplete.baselines.bpmf_draws import SHARED, Draws, Patterns, Side, bartlett, draw_hyper, draw_rows
-from simcomplete.baselines.bpmf_gibbs import map_start, sample
-from simcomplete.baselines.modes import Problem
+from simcomplete._baselines.completion.bpmf import noise_precision, spread
+from simcomplete._baselines.completion.bpmf_draws import SHARED, Draws, Patterns, Side, bartlett, draw_hyper, draw_rows
+from simcomplete._baselines.completion.bpmf_gibbs import map_start, sample
+from simcomplete._baselines.completion.modes import Problem
+from simcomplete._method.iterate import Limits
 from simcomplete.errors import InputError
-from simcomplete.iterate import Limits
 
 
 @pytest.fixture(scope="module")

@@ -5,12 +5,12 @@ import pytest
 from scipy.optimize import brentq
 
 import simcomplete as sc
-from simcomplete.baselines.fgsr_admm import admm
-from simcomplete.baselines.fgsr_p import reweighted
-from simcomplete.baselines.fgsr_palm import first_pair, palm, shrink_columns
-from simcomplete.baselines.modes import Problem
+from simcomplete._baselines.completion.fgsr_admm import admm
+from simcomplete._baselines.completion.fgsr_p import reweighted
+from simcomplete._baselines.completion.fgsr_palm import first_pair, palm, shrink_columns
+from simcomplete._baselines.completion.modes import Problem
+from simcomplete._method.iterate import Limits
 from simcomplete.errors import InputError
-from simcomplete.iterate import Limits
 
 CASES = {"a": ("2/3", 0.1), "b": ("1/2", 0.1), "c": ("2/3", 0.02)}
 VARIANTS = ["2/3", "1/2", "admm", "p"]

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete.baselines.modes import Problem, flat, largest_singular, leading, settled, signed, symmetrised
+from simcomplete._baselines.completion.modes import (
+    Problem,
+    flat,
+    largest_singular,
+    leading,
+    settled,
+    signed,
+    symmetrised,
+)
 from simcomplete.errors import InputError
 
 NAMES = ["bpmf", "fgsr", "nnfn", "facnnfn"]

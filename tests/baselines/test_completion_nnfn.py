@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simcomplete as sc
-from simcomplete.baselines import facnnfn
-from simcomplete.baselines.modes import Problem
-from simcomplete.baselines.nnfn import complete, matrix_prox, prox
+from simcomplete._baselines.completion import facnnfn
+from simcomplete._baselines.completion.modes import Problem
+from simcomplete._baselines.completion.nnfn import complete, matrix_prox, prox
+from simcomplete._method.iterate import Limits
 from simcomplete.errors import InputError
-from simcomplete.iterate import Limits
 
 
 @pytest.fixture(scope="module")

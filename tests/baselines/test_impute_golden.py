@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete.baselines import grouse, kfmc_offline, kfmc_online, lr, mean
-from simcomplete.baselines.filled import fill
-from simcomplete.baselines.kernels import Polynomial, Rbf, bandwidth
-from simcomplete.iterate import Limits
+from simcomplete._baselines.imputation import grouse, kfmc_offline, kfmc_online, lr, mean
+from simcomplete._baselines.imputation.filled import fill
+from simcomplete._baselines.imputation.kernels import Polynomial, Rbf, bandwidth
+from simcomplete._method.iterate import Limits
 
 TIGHT, LONG = 1e-10, 1e-8
 

@@ -8,10 +8,10 @@ import scipy.linalg
 from sklearn.linear_model import LinearRegression, Ridge
 
 import simcomplete as sc
-from simcomplete.baselines import gr, grouse, kfmc, kfmc_offline, kfmc_online, lr, mean, zero
-from simcomplete.baselines.kernels import MOST, Polynomial, Rbf, bandwidth
-from simcomplete.iterate import Limits
-from simcomplete.registry import REGISTRY
+from simcomplete._baselines.imputation import gr, grouse, kfmc, kfmc_offline, kfmc_online, lr, mean, zero
+from simcomplete._baselines.imputation.kernels import MOST, Polynomial, Rbf, bandwidth
+from simcomplete._method.iterate import Limits
+from simcomplete._registry import REGISTRY
 
 METHODS = (*zero.METHODS, *mean.METHODS, *lr.METHODS, *gr.METHODS, *kfmc.METHODS)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete.baselines import cmc
-from simcomplete.baselines.nearest_correlation import newton
+from simcomplete._baselines.psd import cmc
+from simcomplete._baselines.psd.nearest_correlation import newton
 
 
 def complete(S0, **given):

@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import brentq
 
 import simcomplete as sc
-from simcomplete.arrays import to_numpy
-from simcomplete.baselines import fmc, fmc_sequential, fmc_step
+from simcomplete._baselines.psd import fmc, fmc_sequential, fmc_step
+from simcomplete._rows.xp import to_numpy
 
 
 def split(golden):

@@ -12,10 +12,10 @@ import pytest
 from typer.testing import CliRunner
 
 import simcomplete as sc
-from simcomplete.cli import arguments
-from simcomplete.cli.app import app
-from simcomplete.report import demo as experiment
-from simcomplete.status import Status
+from simcomplete._cli import arguments
+from simcomplete._cli.app import app
+from simcomplete._report import demo as experiment
+from simcomplete._result.status import Status
 
 P = np.array([[1.0, 2.0, 3.0], [3.0, 1.0, 0.5], [1.0, 1.0, 1.0], [0.0, 2.0, 1.0]])
 Q = np.array([[1.0, np.nan, 3.0], [np.nan, 2.0, np.nan]])
@@ -113,7 +113,7 @@ class TestComplete:
     def test_existing_output_is_refused_before_the_work(self, room, monkeypatch):
         run("complete", "p.npy", "q.npy", "-o", "out")
         with monkeypatch.context() as patch:
-            patch.setattr("simcomplete.api.complete", lambda *a, **k: pytest.fail("worked for nothing"))
+            patch.setattr("simcomplete._api.complete", lambda *a, **k: pytest.fail("worked for nothing"))
             assert "--overwrite" in fails("complete", "p.npy", "q.npy", "-o", "out")
         run("complete", "p.npy", "q.npy", "-o", "out", "--overwrite")
 
@@ -123,7 +123,7 @@ class TestComplete:
             summary = staticmethod(lambda: {"method": "smc_gd"})
             save = staticmethod(lambda path, overwrite: None)
 
-        monkeypatch.setattr("simcomplete.api.complete", lambda *a, **k: Unfinished)
+        monkeypatch.setattr("simcomplete._api.complete", lambda *a, **k: Unfinished)
         result = run("complete", "p.npy", "-o", "out", "--json")
         assert result.stderr == "simcomplete: warning: diverged: the step is too large; try step=0.1\n"
         assert json.loads(result.stdout)["method"] == "smc_gd"
@@ -174,14 +174,14 @@ class TestComplete:
         def vast(*arguments, **options):
             raise MemoryError
 
-        monkeypatch.setattr("simcomplete.api.complete", vast)
+        monkeypatch.setattr("simcomplete._api.complete", vast)
         assert "out of memory" in fails("complete", "p.npy", "-o", "out")
 
     def test_an_interruption_is_one_line_and_code_130(self, room, monkeypatch):
         def interrupted(*arguments, **options):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("simcomplete.api.complete", interrupted)
+        monkeypatch.setattr("simcomplete._api.complete", interrupted)
         assert fails("complete", "p.npy", "-o", "out", code=130) == "simcomplete: interrupted\n"
 
 

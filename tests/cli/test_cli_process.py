@@ -43,7 +43,7 @@ def test_an_error_is_one_line_without_a_traceback(tmp_path):
 
 @pytest.mark.parametrize("module", ["typer", "rich"])
 def test_without_the_packages_of_the_command_line(module):
-    code = f"import sys; sys.modules[{module!r}] = None; from simcomplete.cli import main; main()"
+    code = f"import sys; sys.modules[{module!r}] = None; from simcomplete._cli import main; main()"
     done = run("-c", code)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1

@@ -14,7 +14,7 @@ from sklearn.utils import Bunch
 
 from simcomplete import datasets
 from simcomplete.datasets import Table
-from simcomplete.datasets.catalogue import CATALOGUE
+from simcomplete.datasets._catalogue import CATALOGUE
 from simcomplete.errors import FileFormatError, InputError, MissingExtraError
 
 

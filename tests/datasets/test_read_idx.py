@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from simcomplete.datasets import read_table
-from simcomplete.datasets.formats.idx import DTYPES
+from simcomplete.datasets._formats.idx import DTYPES
 from simcomplete.errors import FileFormatError, MemoryLimitError
 
 IMAGES = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)

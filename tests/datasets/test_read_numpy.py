@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from simcomplete.datasets import read_table
-from simcomplete.datasets.formats import arrays
+from simcomplete.datasets._formats import arrays
 from simcomplete.errors import FileFormatError, InputError, MemoryLimitError, SimcompleteError
 
 X = np.array([[1.0, np.nan, 3.0], [4.0, 5.0, 6.0]])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from simcomplete.datasets import read_table
-from simcomplete.datasets.formats import vectors
+from simcomplete.datasets._formats import vectors
 from simcomplete.errors import FileFormatError, MemoryLimitError
 
 WORDS = ["the", "New_York", "naïve", "10", "."]

@@ -8,8 +8,8 @@ import lzma
 
 import pytest
 
-from simcomplete.datasets.formats import source
-from simcomplete.datasets.formats.source import Source
+from simcomplete.datasets._formats import source
+from simcomplete.datasets._formats.source import Source
 from simcomplete.errors import FileFormatError
 
 PACKERS = {"plain": bytes, "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}

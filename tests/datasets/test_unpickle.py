@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from simcomplete.datasets.formats.unpickle import unpickle
+from simcomplete.datasets._formats.unpickle import unpickle
 from simcomplete.errors import FileFormatError
 
 PATH = Path("batch")

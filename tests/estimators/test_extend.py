@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete.similarity.measure import Measure
-from simcomplete.spectral import extend
-from simcomplete.spectral.penalties import NoPenalty, Nuclear, NuclearMinusFrobenius, SquaredFrobenius
+from simcomplete._similarity.measure import Measure
+from simcomplete._spectral import extend
+from simcomplete._spectral.penalties import NoPenalty, Nuclear, NuclearMinusFrobenius, SquaredFrobenius
 
 METHODS = {
     "smcnn": Nuclear(),

@@ -11,8 +11,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import simcomplete as sc
+from simcomplete._spectral import extend
 from simcomplete.estimators import SMCNN, SimilarityCompleter, SMCNmF
-from simcomplete.spectral import extend
 
 ESTIMATORS = [SMCNN(), SMCNmF(rank=7, penalty=0.5), SimilarityCompleter(method="smc_f", metric="pearson")]
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)

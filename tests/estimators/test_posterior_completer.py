@@ -9,8 +9,8 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import simcomplete as sc
+from simcomplete._posterior.candidates.conditional import unit_rows
 from simcomplete.estimators import PosteriorCompleter
-from simcomplete.posterior.fills import unit_rows
 
 
 @parametrize_with_checks([PosteriorCompleter(), PosteriorCompleter(effort="fast"), PosteriorCompleter(effort="best")])

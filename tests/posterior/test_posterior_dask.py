@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete.sources import RowSource
-from simcomplete.sources.dask_rows import DaskRows
+from simcomplete._rows.dask import DaskRows
+from simcomplete._rows.outside import RowSource
 
 da = pytest.importorskip("dask.array")
 

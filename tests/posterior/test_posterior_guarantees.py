@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.ndimage import zoom
 
 import simcomplete as sc
-from simcomplete.posterior.fills import unit_rows
-from simcomplete.posterior.model import Posterior
+from simcomplete._posterior.candidates.conditional import unit_rows
+from simcomplete._posterior.candidates.model import Posterior
 
 EFFORTS = ["full", "fast", "best"]
 every_effort = pytest.mark.parametrize("effort", EFFORTS)
@@ -139,7 +139,7 @@ def test_many_features_by_low_rank_plus_diagonal(monkeypatch, digits, hide):
     truth = sc.overlap_similarity(np.vstack([P, digits[200:230]]))
     S0 = sc.overlap_similarity(np.vstack([P, Q]))
     dense = sc.complete(P, Q, method="posterior")
-    monkeypatch.setattr("simcomplete.posterior.gaussian.WIDE", 10)
+    monkeypatch.setattr("simcomplete._posterior.candidates.moments.WIDE", 10)
     wide = sc.complete(P, Q, method="posterior")
     assert wide.validity.ok
     error = [sc.metrics.relative_squared_error(done.similarity(), S0, truth) for done in (dense, wide)]

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete.posterior.covariance import Conditioner, Dense, LowRank, groups
-from simcomplete.posterior.fills import Fills, Queries, Space, unit_rows
-from simcomplete.posterior.gaussian import Statistics
-from simcomplete.posterior.lengths import best_lengths, learn
-from simcomplete.posterior.local import by_completion, ridge, smooth
-from simcomplete.posterior.model import Posterior
-from simcomplete.posterior.neighbours import nearest, smoothing
-from simcomplete.posterior.stack import combine, soft
+from simcomplete._posterior.candidates.conditional import Fills, Queries, Space, unit_rows
+from simcomplete._posterior.candidates.covariance import Conditioner, Dense, LowRank, groups
+from simcomplete._posterior.candidates.local import by_completion, ridge, smooth
+from simcomplete._posterior.candidates.model import Posterior
+from simcomplete._posterior.candidates.moments import Statistics
+from simcomplete._posterior.candidates.stack import combine, soft
+from simcomplete._posterior.shared.lengths import best_lengths, learn
+from simcomplete._posterior.shared.neighbours import nearest, smoothing
 
 RNG = np.random.default_rng(3)
 P = RNG.standard_normal((80, 6)) @ RNG.standard_normal((6, 6)) + 1.0

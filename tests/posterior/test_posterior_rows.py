@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simcomplete as sc
-from simcomplete.posterior.fills import unit_rows
+from simcomplete._posterior.candidates.conditional import unit_rows
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_it_is_saved_and_loaded_with_its_bars(done, tmp_path):
 
 
 def test_nothing_of_size_n_by_n_is_held(data, monkeypatch):
-    monkeypatch.setattr("simcomplete.task.overlap_matrix", lambda *_, **__: pytest.fail("S0 was built"))
+    monkeypatch.setattr("simcomplete._method.problem.overlap_matrix", lambda *_, **__: pytest.fail("S0 was built"))
     evidence = sc.complete(data[1][:50], effort="fast").evidence
     monkeypatch.undo()
     assert evidence == sc.overlap_similarity(data[1][:50], return_evidence=True)[1]
@@ -106,7 +106,7 @@ def test_complete_rows_are_the_candidates_of_the_others(some):
 
 def test_complete_rows_lead_to_less_error_than_a_model_of_all(some, monkeypatch):
     by_rows = error(sc.complete(some[1]).similarity(), some)
-    monkeypatch.setattr("simcomplete.posterior.whole.FEWEST", 10**6)
+    monkeypatch.setattr("simcomplete._posterior.all_rows.split.FEWEST", 10**6)
     assert by_rows < 0.95 * error(sc.complete(some[1]).similarity(), some)
 
 
@@ -121,7 +121,7 @@ def test_error_bars_are_zero_between_complete_rows(some):
 
 def test_complete_rows_are_streamed_where_there_are_many(some, monkeypatch):
     usual = sc.complete(some[1], effort="fast").similarity()
-    monkeypatch.setattr("simcomplete.posterior.methods.MANY", 1000)
+    monkeypatch.setattr("simcomplete._posterior.method.MANY", 1000)
     done = sc.complete(some[1], effort="fast")
     assert error(done.similarity(), some) == pytest.approx(error(usual, some), rel=0.3)
     assert done.validity.ok
@@ -137,7 +137,7 @@ def test_the_estimator_takes_complete_rows_for_candidates_too(some):
 
 
 def test_the_estimator_takes_many_values_with_holes(some, monkeypatch):
-    monkeypatch.setattr("simcomplete.posterior.methods.LARGE", 1000)
+    monkeypatch.setattr("simcomplete._posterior.method.LARGE", 1000)
     assert sc.estimators.PosteriorCompleter(effort="fast").fit(some[1]).candidates_.shape == some[1].shape
 
 

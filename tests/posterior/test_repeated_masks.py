@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
+from simcomplete._posterior.candidates import covariance
+from simcomplete._posterior.candidates.conditional import unit_rows
+from simcomplete._posterior.shared.neighbours import distinct, nearest
 from simcomplete.estimators import PosteriorCompleter
-from simcomplete.posterior import covariance
-from simcomplete.posterior.fills import unit_rows
-from simcomplete.posterior.neighbours import distinct, nearest
 
 RNG = np.random.default_rng(0)
 P = RNG.standard_normal((60, 9))

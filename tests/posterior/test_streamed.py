@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete.posterior import methods, streamed
-from simcomplete.posterior.fills import unit_rows
-from simcomplete.sources import RowSource, UnitRows
+from simcomplete._posterior import method as methods
+from simcomplete._posterior.candidates import streamed
+from simcomplete._posterior.candidates.conditional import unit_rows
+from simcomplete._rows.derived import UnitRows
+from simcomplete._rows.outside import RowSource
 
 
 @pytest.fixture(scope="module")

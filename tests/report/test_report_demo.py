@@ -11,9 +11,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import simcomplete as sc
+from simcomplete._report import demo, figures, page, results, words
+from simcomplete._report.demo import Row
 from simcomplete.errors import InputError, MissingExtraError
-from simcomplete.report import demo, figures, page, results, words
-from simcomplete.report.demo import Row
 
 
 @pytest.fixture(scope="module")

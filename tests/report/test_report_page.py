@@ -10,8 +10,8 @@ from itertools import pairwise
 
 import pytest
 
-from simcomplete.report import demo, demo_page
-from simcomplete.report.page import Section, figure, page, write
+from simcomplete._report import demo, demo_page
+from simcomplete._report.page import Section, figure, page, write
 
 VOID = {"meta", "img", "br", "source"}
 

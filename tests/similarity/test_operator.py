@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete.arrays import to_numpy
-from simcomplete.blocks import working_memory
-from simcomplete.inputs import Samples
-from simcomplete.similarity.measure import Measure
-from simcomplete.similarity.operator import CandidateQuerySimilarity, DenseSimilarity
-from simcomplete.similarity.overlap import overlap_matrix
-from simcomplete.similarity.products import prepare
-from simcomplete.similarity.reader import Reader
+from simcomplete._rows.budget import working_memory
+from simcomplete._rows.validate import Samples
+from simcomplete._rows.xp import to_numpy
+from simcomplete._similarity.candidate_pass import Reader
+from simcomplete._similarity.measure import Measure
+from simcomplete._similarity.operator import CandidateQuerySimilarity, DenseSimilarity
+from simcomplete._similarity.overlap import overlap_matrix
+from simcomplete._similarity.products import prepare
 
 MEASURES = [
     Measure(),
@@ -67,7 +67,7 @@ def test_evidence(pair):
 def test_blocks_make_no_difference(rows, monkeypatch):
     P, Q = rows
     S = sc.complete(P, Q, method="overlap").similarity()
-    monkeypatch.setattr("simcomplete.blocks.row_blocks.__defaults__", (5000,))
+    monkeypatch.setattr("simcomplete._rows.budget.row_blocks.__defaults__", (5000,))
     structured = CandidateQuerySimilarity(Samples(P, None), Samples(Q, None), Measure())
     np.testing.assert_allclose(structured.dense() + np.diag(np.diag(S) - np.diag(structured.dense())), S, atol=1e-13)
     V = np.random.default_rng(0).standard_normal((structured.n, 3))

@@ -135,8 +135,8 @@ def test_evidence_is_counted_by_hand():
 def test_blocks_make_no_difference(monkeypatch):
     X = holes((40, 10), 0.5)
     whole, told = sc.overlap_similarity(X, return_evidence=True)
-    monkeypatch.setattr("simcomplete.blocks.BLOCK_BYTES", 1)
-    monkeypatch.setattr("simcomplete.blocks.triangle_blocks.__defaults__", (6 * 40 * 8 * 7,))
+    monkeypatch.setattr("simcomplete._rows.budget.BLOCK_BYTES", 1)
+    monkeypatch.setattr("simcomplete._rows.budget.triangle_blocks.__defaults__", (6 * 40 * 8 * 7,))
     pieces, retold = sc.overlap_similarity(X, return_evidence=True)
     np.testing.assert_allclose(pieces, whole, atol=1e-14)
     assert (pieces == pieces.T).all()

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete.similarity.operator import DenseSimilarity
-from simcomplete.spectral.certify import certify
-from simcomplete.spectral.eigen import largest
-from simcomplete.spectral.exact import solve
-from simcomplete.spectral.penalties import Nuclear
-from simcomplete.spectral.problem import Problem
+from simcomplete._similarity.operator import DenseSimilarity
+from simcomplete._spectral.certify import certify
+from simcomplete._spectral.eigen.routes import largest
+from simcomplete._spectral.objective import Problem
+from simcomplete._spectral.penalties import Nuclear
+from simcomplete._spectral.solvers.exact import solve
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import simcomplete as sc
-from simcomplete.iterate import Limits
-from simcomplete.similarity.operator import DenseSimilarity
-from simcomplete.spectral import descent
-from simcomplete.spectral.penalties import NoPenalty, Nuclear, NuclearMinusFrobenius, SquaredFrobenius
-from simcomplete.spectral.problem import Problem
-from simcomplete.spectral.steps import Backtracking, Safe, evaluate, spectrum_ends
+from simcomplete._method.iterate import Limits
+from simcomplete._similarity.operator import DenseSimilarity
+from simcomplete._spectral.objective import Problem
+from simcomplete._spectral.penalties import NoPenalty, Nuclear, NuclearMinusFrobenius, SquaredFrobenius
+from simcomplete._spectral.solvers import descent
+from simcomplete._spectral.solvers.steps import Backtracking, Safe, evaluate, spectrum_ends
 
 PENALTIES = {
     "SMCNN": Nuclear(),

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simcomplete as sc
-from simcomplete.arrays import to_numpy
-from simcomplete.similarity.operator import DenseSimilarity
-from simcomplete.spectral import krylov
-from simcomplete.spectral.krylov import largest_by_products
+from simcomplete._rows.xp import to_numpy
+from simcomplete._similarity.operator import DenseSimilarity
+from simcomplete._spectral.eigen import krylov
+from simcomplete._spectral.eigen.krylov import largest_by_products
 
 SPECTRA = {
     "falling": lambda n: 1.0 / np.arange(1, n + 1),

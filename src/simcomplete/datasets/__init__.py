@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-from simcomplete.datasets import bundled
-from simcomplete.datasets.catalogue import CATALOGUE
-from simcomplete.datasets.dataset import Dataset
-from simcomplete.datasets.files import read_table, spellings
-from simcomplete.datasets.named import FOLDER_VARIABLE, folder_of, load_named
-from simcomplete.datasets.table import Options, Table
+from simcomplete.datasets import _bundled as bundled
+from simcomplete.datasets._catalogue import CATALOGUE
+from simcomplete.datasets._dataset import Dataset
+from simcomplete.datasets._files import read_table, spellings
+from simcomplete.datasets._named import FOLDER_VARIABLE, folder_of, load_named
+from simcomplete.datasets._table import Options, Table
 
 __all__ = ["FOLDER_VARIABLE", "Dataset", "Table", "available", "load", "names", "read_table"]
 

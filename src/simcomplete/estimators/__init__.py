@@ -5,8 +5,8 @@ completed similarities, ``transform(X_new)`` the same for new samples without fi
 ``similarity(X_new)`` the similarities themselves, for ``kernel="precomputed"`` and the like.
 """
 
-from simcomplete.estimators.any import SimilarityCompleter
-from simcomplete.estimators.paper import SMCNN, SMCNmF
-from simcomplete.estimators.posterior import PosteriorCompleter
+from simcomplete.estimators._any import SimilarityCompleter
+from simcomplete.estimators._paper import SMCNN, SMCNmF
+from simcomplete.estimators._posterior import PosteriorCompleter
 
 __all__ = ["SMCNN", "PosteriorCompleter", "SMCNmF", "SimilarityCompleter"]

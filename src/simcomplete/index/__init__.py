@@ -7,10 +7,10 @@ the rounding is looked at. "ivf" and "hnsw" look at a part of the rows only, and
     S_qp = sum_j (F_qj signs_j) F_pj,    so signs are folded into the queries and the index holds plain rows
 """
 
-from simcomplete.index.completed import nearest, over
-from simcomplete.index.files import export, read
-from simcomplete.index.query import recall, search
-from simcomplete.index.rows import Rows
-from simcomplete.index.vectors import Kind, VectorIndex, build
+from simcomplete.index._completed import nearest, over
+from simcomplete.index._files import export, read
+from simcomplete.index._query import recall, search
+from simcomplete.index._rows import Rows
+from simcomplete.index._vectors import Kind, VectorIndex, build
 
 __all__ = ["Kind", "Rows", "VectorIndex", "build", "export", "nearest", "over", "read", "recall", "search"]

@@ -24,7 +24,7 @@ True
 False
 """
 
-from simcomplete.theory.convergence import (
+from simcomplete.theory._convergence import (
     Convergence,
     ConvergenceCounterexample,
     convergence,
@@ -32,7 +32,7 @@ from simcomplete.theory.convergence import (
     guaranteed_decrease,
     paper_step,
 )
-from simcomplete.theory.lipschitz import (
+from simcomplete.theory._lipschitz import (
     GradientLipschitz,
     LipschitzCounterexample,
     corrected_constant,
@@ -42,14 +42,14 @@ from simcomplete.theory.lipschitz import (
     printed_constant,
     sharp_constant,
 )
-from simcomplete.theory.nuclear import NuclearNorm, nuclear_norm_identity
-from simcomplete.theory.optimality import (
+from simcomplete.theory._nuclear import NuclearNorm, nuclear_norm_identity
+from simcomplete.theory._optimality import (
     GlobalOptimality,
     StationaryCounterexample,
     global_optimality,
     stationary_counterexample,
 )
-from simcomplete.theory.projection import (
+from simcomplete.theory._projection import (
     Projection,
     RankCounterexample,
     psd_projection,

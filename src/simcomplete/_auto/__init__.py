@@ -1,0 +1,1 @@
+"""Choosing settings and methods by hiding values that are known."""

@@ -1,0 +1,198 @@
+"""`mc_fon`: the paper's ablation by an unsymmetric factorisation, MC_fON (appendix, Algorithm MC_fON).
+
+    min_{W,H} |W H^T - S0|_F^2,   W and H of shape (n, r)
+
+Called nuclear norm in the paper, but nothing is penalised; the constraint "W H^T positive semi-definite" is stated and
+never enforced, so negative eigenvalues stay (with it, the problem would be `smc_nr`).
+
+variant="careful"  the optimum in closed form: the r eigenvalues of S0 largest in absolute value (Eckart-Young).
+variant="paper"    the printed box, T times: W <- W - gamma 2 (W H^T - S0) H, then H <- H - gamma 2 (W H^T - S0) W.
+                   The second gradient lacks a transpose, (W H^T - S0)^T W, and so is none unless W H^T is symmetric.
+                   Nothing holds it there: even from W = H, one factor comes to shrink while the other grows without
+                   bound, the objective levels off (on the test data at 65 to 90, where the optimum is 13), and once the
+                   growing factor is too large for the step it explodes. The result is the symmetric part of W H^T.
+
+========== ==================================================================================================
+variant    "careful" or "paper"
+step       "paper": gamma, 0.001 as there; where it cannot settle the run ends with a warning and the best pair
+start      "paper": two (n, rank) arrays W and H to start from; else random
+max_iter   "paper": most iterations; 10 000 as in the paper
+tol        "paper": stop where the objective stands still within this share of |S0|_F^2; 0 makes all iterations
+time_limit "paper": seconds for the iterations
+callback   "paper": ``callback(iteration, facts)`` after every one; something true ends the run
+========== ==================================================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simcomplete._baselines.ablation.smc_gd import given_start, random_start
+from simcomplete._baselines.completion.modes import choice, signed, symmetrised
+from simcomplete._baselines.iteration import ITERATION, limits, told
+from simcomplete._baselines.psd.nearest_correlation import Matrix, Vector
+from simcomplete._method.iterate import RECENT, Facts, Limits, Run, iterate
+from simcomplete._method.problem import Task
+from simcomplete._method.spec import Method
+from simcomplete._result.completion import Completion
+from simcomplete._result.matrix import SymmetricMatrix
+from simcomplete._result.status import Status
+from simcomplete._rows.validate import check_number
+from simcomplete._rows.xp import like, namespace, to_numpy
+from simcomplete._similarity.operator import Operator
+from simcomplete._spectral.eigen.dense import dense_largest, orientation
+from simcomplete._spectral.eigen.krylov import largest_by_products
+from simcomplete._spectral.eigen.routes import LARGE
+from simcomplete._spectral.objective import Problem
+from simcomplete._spectral.penalties import NoPenalty
+from simcomplete._spectral.solvers.descent import EXPLODED
+from simcomplete.errors import InputError
+
+
+def product(operator: Operator, X: Matrix) -> Matrix:
+    """S0 @ X for a NumPy array, whatever library S0 is in."""
+    model = operator.array
+    return np.asarray(to_numpy(operator.matmul(like(X, model, dtype=namespace(model).float64))))
+
+
+def largest_in_size(operator: Operator, rank: int, seed: int = 0) -> tuple[Vector, Matrix]:
+    """The `rank` eigenvalues of S0 largest in absolute value, by size, and their vectors.
+
+    Examples
+    --------
+    >>> from simcomplete._similarity.operator import DenseSimilarity
+    >>> largest_in_size(DenseSimilarity(np.diag([3.0, -2.0, 1.0])), 2)[0]
+    array([ 3., -2.])
+    """
+    n = operator.n
+    found = largest_by_products(operator, rank, seed, in_size=True) if n > LARGE and rank <= n // 20 else None
+    if found is not None:
+        w, U = found[0], np.asarray(to_numpy(found[1]))
+    else:
+        S = np.asarray(to_numpy(operator.dense()))
+        if 2 * rank < n:  # both ends, each alone
+            (top, A), (low, B) = dense_largest(S, rank), dense_largest(-S, rank)
+            w, U = np.concatenate([top, -low]), np.concatenate([A, B], axis=1)
+        else:
+            w, U = np.linalg.eigh(S)
+    order = np.argsort(-np.abs(w), kind="stable")[:rank]
+    return w[order], U[:, order] * orientation(U[:, order])
+
+
+@dataclass(frozen=True)
+class Pair:
+    """W and H, S0 W and S0 H, and the objective there."""
+
+    W: Matrix
+    H: Matrix
+    SW: Matrix
+    SH: Matrix
+    objective: float
+
+
+def gradients(S0: Matrix, W: Matrix, H: Matrix, *, literal: bool = False) -> tuple[Matrix, Matrix]:
+    """Gradients in W and in H; `literal` leaves out the transpose in the second, as the paper does.
+
+    Examples
+    --------
+    >>> W, H = np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])
+    >>> gradients(np.zeros((2, 2)), W, H)[1].T, gradients(np.zeros((2, 2)), W, H, literal=True)[1].T
+    (array([[0., 2.]]), array([[0., 0.]]))
+    """
+    in_w = 2 * (W @ (H.T @ H) - S0 @ H)
+    inner = W @ (H.T @ W) if literal else H @ (W.T @ W)
+    return in_w, 2 * (inner - S0 @ W)
+
+
+def paper(operator: Operator, W: Matrix, H: Matrix, gamma: float, tol: float, limits: Limits) -> Run[Pair]:
+    """The printed box from W and H: first W, then H with the new W, the second gradient without its transpose."""
+    scale = operator.squared_norm()
+
+    def at(W: Matrix, H: Matrix, SW: Matrix | None = None) -> Pair:
+        SW, SH = product(operator, W) if SW is None else SW, product(operator, H)
+        fit = float(np.sum((W.T @ W) * (H.T @ H)))  # |W H^T|_F^2
+        return Pair(W, H, SW, SH, fit - 2 * float(np.sum(W * SH)) + scale)
+
+    def step(here: Pair) -> Pair:
+        with np.errstate(over="ignore", invalid="ignore"):  # the driver checks what comes out
+            H = here.H
+            W = here.W - gamma * 2 * (here.W @ (H.T @ H) - here.SH)
+            SW = product(operator, W)
+            H = H - gamma * 2 * (W @ (H.T @ W) - SW)
+            return at(W, H, SW)
+
+    def stop(facts: Facts, recent: Any) -> Status | None:
+        if facts["objective"] > EXPLODED * max(scale, start.objective):
+            told = f"the objective exploded to {facts['objective']:.1e}; this is the best before: use a smaller step"
+            return Status("diverged", told, ok=False)
+        if tol > 0 and len(recent) == RECENT and max(recent) - min(recent) <= tol * scale:
+            return Status("converged", f"the objective stands still within tol={tol:g} of |S0|^2")
+        return None
+
+    start = at(W, H)
+    return iterate(start, step, measure=lambda here: {"objective": here.objective}, stop=stop, limits=limits)
+
+
+def run(task: Task, params: dict[str, Any]) -> Completion:
+    """Wire MC_fON."""
+    variant = choice(params, "variant", ("careful", "paper"))
+    seed, rank, lack = task.seed(), task.rank, task.missing_diagonal()
+    used = {**told(params), "rank": rank, "start": None if params["start"] is None else "given"}
+    if variant == "careful":
+        w, U = largest_in_size(task.operator, rank, seed)
+        matrix, history = signed(w, U), []
+        status = Status("optimal", "the global optimum, by one eigendecomposition: expect it not to be PSD")
+    else:
+        gamma, tol = check_number(params["step"], "step"), check_number(params["tol"], "tol")
+        W, H = _starts(task, params["start"], seed)
+        ended = paper(task.operator, W, H, gamma, tol, limits(task, params, "mc_fon"))
+        # After all T iterations the last pair, as the box says, else the best there was.
+        pair = ended.state if ended.status.code in ("converged", "max_iter") else ended.best
+        matrix, history, status = symmetrised(pair.W, pair.H.T), ended.history, ended.status
+    diagonal = None if lack is None else to_numpy(lack)
+    matrix = SymmetricMatrix(matrix.factor, matrix.signs, diagonal)
+    return task.finish("mc_fon", used, matrix, status=status, history=history)
+
+
+def _starts(task: Task, start: Any, seed: int) -> tuple[Matrix, Matrix]:
+    if start is None:
+        problem = Problem(task.operator, NoPenalty(), 0.0, task.rank)
+        return random_start(problem, seed), random_start(problem, seed + 1)
+    if not isinstance(start, (tuple, list)) or len(start) != 2:
+        raise InputError(
+            f"start must be two arrays, W and H, of shape {(task.n, task.rank)}; got {type(start).__name__}"
+        )
+    W, H = (given_start(one, (task.n, task.rank), f"start, {name}") for one, name in zip(start, "WH", strict=True))
+    assert W is not None and H is not None  # two arrays were given
+    return W, H
+
+
+METHODS = (
+    Method(
+        name="mc_fon",
+        family="ablation",
+        acts_on="similarities",
+        regularizer="none",
+        solver="exact",
+        psd=False,
+        low_rank=True,
+        keeps_candidates=False,
+        random=False,
+        out_of_sample=False,
+        reference="the paper, ablation with matrix factorisation; Srebro, Rennie, Jaakkola, NIPS 2004",
+        parameters={
+            "variant": "careful",
+            "step": 1e-3,
+            "start": None,
+            "tol": 1e-12,
+            "max_iter": 10_000,
+            **ITERATION,
+        },
+        original={"variant": "paper"},
+        grid=tuple({"rank": rank} for rank in (2, 5, 10, 25, 50, 100)),
+        run=run,
+    ),
+)

@@ -1,0 +1,144 @@
+"""`mc_on`: the paper's ablation with the nuclear norm and no bound on the rank, MC_ON (appendix, Algorithm MC_ON).
+
+    min_S |S - S0|_F^2 + lambda |S|_*,   S positive semi-definite
+
+variant="careful"  the optimum by one eigendecomposition: eigenvalues w -> max(w - lambda/2, 0). `psd=False` drops the
+                   constraint, as the paper's table of properties has it: w -> sign(w) max(|w| - lambda/2, 0).
+variant="paper"    the printed box, T times: singular values Sigma -> max(Sigma, tau). That *raises* those below tau and
+                   leaves the others, so the first step is also the last (the step is idempotent), every singular value
+                   ends at tau or more (full rank), and the result is S0 up to tau: lambda is never used. Read as
+                   max(Sigma - tau, 0) and repeated, it would go to 0 instead.
+
+========== ==================================================================================================
+variant    "careful" or "paper"
+psd        "careful": whether the result must be positive semi-definite
+tau        "paper": the threshold, 1e-4; the paper gives none for this method
+max_iter   "paper": most iterations; 10 000 as in the paper, of which two are made
+tol        "paper": stop where S changes by less than this share of |S0|_F
+time_limit "paper": seconds for the iterations
+callback   "paper": ``callback(iteration, facts)`` after every one; something true ends the run
+========== ==================================================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simcomplete._baselines.completion.modes import choice, signed
+from simcomplete._baselines.iteration import ITERATION, limits, told
+from simcomplete._baselines.psd.nearest_correlation import Matrix, Vector
+from simcomplete._method.iterate import Facts, Limits, Run, iterate
+from simcomplete._method.problem import Task
+from simcomplete._method.spec import Method
+from simcomplete._result.completion import Completion
+from simcomplete._result.matrix import SymmetricMatrix
+from simcomplete._result.status import Status
+from simcomplete._rows.validate import check_number
+from simcomplete._rows.xp import to_numpy
+from simcomplete._similarity.operator import CandidateQuerySimilarity
+from simcomplete._spectral.certify import certify
+from simcomplete._spectral.methods import VERIFY_LIMIT, verdict
+from simcomplete._spectral.objective import Problem
+from simcomplete._spectral.penalties import Nuclear
+from simcomplete._spectral.solvers import exact
+
+
+def run(task: Task, params: dict[str, Any]) -> Completion:
+    """Wire MC_ON."""
+    variant = choice(params, "variant", ("careful", "paper"))
+    used = {**told(params), "penalty": task.penalty}
+    if variant == "paper":
+        tau, tol = (check_number(params[name], name) for name in ("tau", "tol"))
+        ended = paper(task.similarities, tau, tol, limits(task, params, "mc_on"))
+        matrix = SymmetricMatrix(dense=ended.state.S)
+        return task.finish("mc_on", used, matrix, status=ended.status, history=ended.history)
+    if not params["psd"]:
+        w, U = np.linalg.eigh(to_numpy(task.operator.dense()))
+        matrix = signed(np.sign(w) * np.maximum(np.abs(w) - task.penalty / 2, 0.0), U)
+        lack = task.missing_diagonal()
+        matrix = SymmetricMatrix(matrix.factor, matrix.signs, None if lack is None else to_numpy(lack))
+        status = Status("optimal", "the global optimum without the constraint, by one eigendecomposition")
+        return task.finish("mc_on", used, matrix, status=status)
+    return positive(task, used)
+
+
+def positive(task: Task, used: dict[str, Any]) -> Completion:
+    """SMCNN's exact solver with a rank that bounds nothing, and its certificate."""
+    operator = task.operator
+    # S0 of candidates and queries has no more than this many eigenvalues other than 0.
+    most = operator.reduced_size if isinstance(operator, CandidateQuerySimilarity) else task.n
+    problem = Problem(operator, Nuclear(), task.penalty, min(task.n, most))
+    seed = task.seed()
+    V, spectrum = exact.solve(problem, seed=seed)
+    certificate = certify(problem, V, spectrum.w, verify=task.n <= VERIFY_LIMIT, seed=seed)
+    kept = max(int(np.sum(spectrum.w > task.penalty / 2)), 1)
+    matrix = SymmetricMatrix(factor=V[:, :kept], diagonal=task.missing_diagonal())
+    status = verdict(certificate.optimal, spectrum.route)
+    return task.finish("mc_on", used, matrix, status=status, certificate=certificate)
+
+
+@dataclass(frozen=True)
+class State:
+    """S, and how much the last step changed it as a share of |S0|_F."""
+
+    S: Matrix
+    change: float = 1.0
+
+
+def paper(S0: Matrix, tau: float, tol: float, limits: Limits) -> Run[State]:
+    """The printed box.
+
+    Examples
+    --------
+    >>> ended = paper(np.diag([2.0, -1.0, 0.0]), 0.1, 1e-12, Limits(max_iter=10_000))
+    >>> np.diag(ended.state.S), ended.n_iter
+    (array([ 2. , -1. ,  0.1]), 2)
+    """
+    size = float(np.linalg.norm(S0))
+
+    def step(here: State) -> State:
+        w, U = np.linalg.eigh(here.S)
+        S = (U * raised(w, tau)) @ U.T
+        S = (S + S.T) / 2
+        return State(S, float(np.linalg.norm(S - here.S)) / size if size > 0 else 0.0)
+
+    def stop(facts: Facts, recent: Any) -> Status | None:
+        if facts["change"] > tol:
+            return None
+        told = f"after {facts['iteration']:.0f} iterations nothing changes: max(Sigma, tau) is idempotent, so this is "
+        return Status("converged", f"{told}S0 with no singular value below tau={tau:g}")
+
+    return iterate(State(S0), step, measure=lambda here: {"change": here.change}, stop=stop, limits=limits)
+
+
+def raised(w: Vector, tau: float) -> Vector:
+    """Singular values below tau raised to it, eigenvalues keeping their signs; a 0 to rounding counts as positive.
+
+    The singular vectors of a symmetric matrix are its eigenvectors, with the sign of w in one of the two.
+    """
+    noise = len(w) * np.finfo(np.float64).eps * float(np.max(np.abs(w)))
+    return np.where(w < -noise, -1.0, 1.0) * np.maximum(np.abs(w), tau)
+
+
+METHODS = (
+    Method(
+        name="mc_on",
+        family="ablation",
+        acts_on="similarities",
+        regularizer="nuclear norm",
+        solver="exact",
+        psd=True,
+        low_rank=False,
+        keeps_candidates=False,
+        random=False,
+        out_of_sample=False,
+        reference="the paper, ablation with the original nuclear norm; Cai, Candes, Shen, SIAM J. Optim. 2010",
+        parameters={"variant": "careful", "psd": True, "tau": 1e-4, "tol": 1e-12, "max_iter": 10_000, **ITERATION},
+        original={"variant": "paper"},
+        grid=tuple({"penalty": weight} for weight in (1e-3, 1.0, 3.0, 10.0, 30.0, 100.0)),
+        run=run,
+    ),
+)

@@ -1,0 +1,1 @@
+"""Matrix completion methods of the literature."""

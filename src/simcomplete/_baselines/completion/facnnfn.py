@@ -1,0 +1,178 @@
+"""`facnnfn`: NNFN on factors, X = W H^T,
+
+    min 1/2 |M * (W H^T - O)|_F^2 + weight/2 (|W|_F^2 + |H|_F^2) - weight |W H^T|_F,
+
+which is NNFN at rank at most k, since balanced factors give |X|_*. Wang, Yao, Kwok, WWW 2021; the gradient is that of
+the paper's appendix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeResult, minimize
+
+from simcomplete._baselines.completion.modes import (
+    Fit,
+    Matrix,
+    Problem,
+    choice,
+    complete_by,
+    flat,
+    given_pair,
+    largest_singular,
+)
+from simcomplete._baselines.completion.nnfn import UNITS
+from simcomplete._baselines.iteration import ITERATION, limits
+from simcomplete._method.iterate import Facts, Limits, Run, Watch, iterate
+from simcomplete._method.problem import Task
+from simcomplete._method.spec import Method
+from simcomplete._result.completion import Completion
+from simcomplete._result.status import Status
+from simcomplete._rows.validate import check_number
+
+TINY = 1e-12  # added to |W H^T|_F, whose gradient is 0/0 at 0
+
+
+@dataclass(frozen=True)
+class Point:
+    """Factors, objective and gradients there; `step` is what the line search of descent tries next."""
+
+    W: Matrix
+    H: Matrix
+    objective: float
+    by_w: Matrix
+    by_h: Matrix
+    step: float = 1.0
+
+    @property
+    def slope(self) -> float:
+        """Squared length of the gradient."""
+        return float(np.sum(self.by_w**2) + np.sum(self.by_h**2))
+
+
+def evaluate(problem: Problem, weight: float, W: Matrix, H: Matrix) -> Point:
+    """The objective and its gradients; |W H^T|_F comes from two small products."""
+    R = -problem.residual(W @ H.T)
+    WW, HH = W.T @ W, H.T @ H
+    size = max(float(np.sum(WW * HH)), 0.0) ** 0.5
+    objective = 0.5 * float(np.sum(R * R)) + weight * (0.5 * float(np.trace(WW) + np.trace(HH)) - size)
+    by_w = R @ H + weight * (W - W @ HH / (size + TINY))
+    by_h = R.T @ W + weight * (H - H @ WW / (size + TINY))
+    return Point(W, H, objective, by_w, by_h)
+
+
+def lbfgs(problem: Problem, weight: float, W: Matrix, H: Matrix, within: Limits, tol: float = 1e-6) -> Run[Point]:
+    """Minimise with SciPy's L-BFGS from given factors; the library's driver watches.
+
+    Examples
+    --------
+    >>> O = np.outer([1.0, 2.0, 3.0], [1.0, 1.0, 2.0])
+    >>> M = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 0.0]])
+    >>> start = np.random.default_rng(0).standard_normal((2, 3, 2))
+    >>> found = lbfgs(Problem(O * M, M), 0.1, *start, Limits(500), tol=1e-12).state
+    >>> (found.W @ found.H.T).round(3)[2]
+    array([3., 3., 6.])
+    """
+    cut = W.size
+    latest = start = evaluate(problem, weight, W, H)
+
+    def at(x: Matrix) -> Point:
+        nonlocal latest
+        # SciPy asks for a point before it reports it; the same one is not computed twice.
+        if not np.array_equal(x, np.concatenate([latest.W.ravel(), latest.H.ravel()])):
+            x = x.copy()
+            latest = evaluate(problem, weight, x[:cut].reshape(W.shape), x[cut:].reshape(H.shape))
+        return latest
+
+    def value_and_gradient(x: Matrix) -> tuple[float, Matrix]:
+        point = at(x)
+        return point.objective, np.concatenate([point.by_w.ravel(), point.by_h.ravel()])
+
+    def report(intermediate_result: OptimizeResult) -> None:
+        if not watch.sees(at(intermediate_result.x)):
+            raise StopIteration
+
+    # SciPy's own tests are switched off: the driver's decide.
+    options = {"maxiter": within.max_iter, "maxfun": np.inf, "maxcor": 6, "ftol": 0.0, "gtol": 0.0}
+    with Watch(measure, flat(tol), within) as watch:
+        if watch.sees(start):
+            x0 = np.concatenate([W.ravel(), H.ravel()])
+            minimize(value_and_gradient, x0, method="L-BFGS-B", jac=True, callback=report, options=options)
+            watch.status = watch.status or Status("converged", "L-BFGS finds no lower objective within rounding")
+    return watch.run()
+
+
+def descent(problem: Problem, weight: float, W: Matrix, H: Matrix, within: Limits, tol: float = 1e-6) -> Run[Point]:
+    """Minimise by gradient descent with Armijo's rule: halve until it descends enough, then try 1.5 times that."""
+
+    def step(here: Point) -> Point:
+        size = here.step
+        for _ in range(60):
+            there = evaluate(problem, weight, here.W - size * here.by_w, here.H - size * here.by_h)
+            if there.objective <= here.objective - 1e-4 * size * here.slope:
+                return replace(there, step=1.5 * size)
+            size /= 2
+        return here  # no descent within rounding: the stop test sees no change
+
+    return iterate(evaluate(problem, weight, W, H), step, measure=measure, stop=flat(tol), limits=within)
+
+
+def measure(at: Point) -> Facts:
+    """What the history shows."""
+    return {"objective": at.objective, "gradient": at.slope**0.5}
+
+
+def run(task: Task, params: dict[str, Any]) -> Completion:
+    """Factor the table or S0 from random factors, drawn independently of each other."""
+    within, tol = limits(task, params, "facnnfn"), check_number(params["tol"], "tol")
+    solver = {"lbfgs": lbfgs, "descent": descent}[choice(params, "solver", ("lbfgs", "descent"))]
+
+    def solve(problem: Problem) -> Fit:
+        rank = min(task.rank_or(100), *problem.values.shape)
+        shape, start = problem.values.shape, params["start"]
+        W, H = random_factors(shape, rank, task.rng) if start is None else given_pair(start, shape)
+        found = solver(problem, task.penalty, W, H, within, tol)
+        # The line search never goes up, so the last point is the best.
+        used = {"penalty": task.penalty, "rank": W.shape[1]}
+        return Fit(found.status, found.history, left=found.state.W, right=found.state.H.T, used=used)
+
+    return complete_by(task, "facnnfn", params, solve, lambda problem: UNITS * largest_singular(problem))
+
+
+def random_factors(shape: tuple[int, ...], rank: int, rng: np.random.Generator) -> tuple[Matrix, Matrix]:
+    """Random factors, independent of each other: with W = H on symmetric data they would stay equal for ever."""
+    # Where the data have a largest singular value of 1/UNITS, |W H^T|_2 is about a tenth of that.
+    scale = 0.1 / (max(shape[0], rank) * max(shape[1], rank)) ** 0.25
+    return scale * rng.standard_normal((shape[0], rank)), scale * rng.standard_normal((shape[1], rank))
+
+
+METHODS = (
+    Method(
+        name="facnnfn",
+        family="matrix completion",
+        acts_on="both",
+        regularizer="nuclear minus Frobenius norm",
+        solver="L-BFGS (descent)",
+        psd=False,
+        low_rank=True,
+        keeps_candidates=False,
+        random=True,
+        out_of_sample=False,
+        reference="Wang, Yao, Kwok, WWW 2021",
+        parameters={
+            "mode": None,
+            "unit": "auto",
+            "solver": "lbfgs",
+            "start": None,
+            "tol": 1e-6,
+            "max_iter": 1000,
+            **ITERATION,
+        },
+        original={"unit": 1.0},
+        grid=tuple({"penalty": weight} for weight in (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)),
+        run=run,
+    ),
+)

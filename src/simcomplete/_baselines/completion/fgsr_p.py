@@ -1,0 +1,73 @@
+"""FGSR-p, p < 1: min sum_j |A_:j|^p / p + alpha/2 |B|_F^2 + weight/2 |M * (X - A B)|_F^2, by reweighting.
+
+Every step solves for A with column weights (|A_:j| + zeta)^(p - 2), then for B, then puts A B where values are missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from simcomplete._baselines.completion.fgsr_palm import Pair, alive, finished, first_pair, measure, relative, solved
+from simcomplete._baselines.completion.modes import Matrix, Problem, settled
+from simcomplete._method.iterate import Limits, Run, iterate
+
+ZETA = 0.01  # keeps the weights of vanishing columns finite
+
+
+def reweighted(
+    problem: Problem,
+    rank: int,
+    weight: float,
+    within: Limits,
+    *,
+    p: float = 0.5,
+    alpha: float = 1.0,
+    zeta: float = ZETA,
+    tol: float = 1e-4,
+) -> Run[Pair]:
+    """Complete a matrix with the penalty of a power below 1.
+
+    Parameters
+    ----------
+    problem, rank, weight, within, alpha : Problem, int, float, Limits, float
+        As in `palm`.
+    p, zeta : float
+        The power, and what is added to the norms of columns.
+    tol : float
+        Stop where the fit of what is missing (of everything, when nothing is) changes by less than a tenth of this
+        share of X.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> O = np.outer(np.sin(np.arange(30)), np.cos(np.arange(20)))
+    >>> M = (rng.random(O.shape) < 0.7).astype(float)
+    >>> run = reweighted(Problem(O * M, M), 5, 100.0, Limits(1000), tol=1e-6)
+    >>> bool(abs(run.state.A @ run.state.B - O).max() < 0.01), run.state.A.shape[1]
+    (True, 1)
+    """
+
+    def point(A: Matrix, B: Matrix) -> Pair:
+        left = problem.residual(A @ B)
+        penalty = np.sum((np.linalg.norm(A, axis=0) + zeta) ** p) / p + 0.5 * alpha * np.sum(B * B)
+        return Pair(A, B, left, float(penalty + 0.5 * weight * np.sum(left * left)))
+
+    def filled(at: Pair) -> Matrix:
+        return at.left + at.A @ at.B  # the data where observed, the fit elsewhere
+
+    def step(at: Pair) -> Pair:
+        X = start_X if at is start else filled(at)
+        W = np.diag((np.linalg.norm(at.A, axis=0) + zeta) ** (p - 2))
+        A = solved(weight * (at.B @ at.B.T) + W, weight * (at.B @ X.T)).T
+        B = solved(weight * (A.T @ A) + alpha * np.eye(A.shape[1]), weight * (A.T @ X))
+        new = point(A, B)
+        change = relative(A @ B, at.A @ at.B) if problem.mask is None else relative(filled(new), X)
+        keep = alive(A, B)
+        new = new if keep.all() else point(A[:, keep], B[keep])
+        return replace(new, change=10 * change)
+
+    start_X = problem.values
+    start = point(*first_pair(problem.values, rank, alpha, 2 / 3))
+    return iterate(start, step, measure=measure, stop=finished(settled(tol)), limits=within)

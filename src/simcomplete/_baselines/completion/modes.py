@@ -1,0 +1,259 @@
+"""Matrix completion on the samples or on the similarities: what its methods are given, and how they end.
+
+mode "X"   complete the (n, d) table of samples, then compare the filled rows: observed values stay, the result is a
+           Gram matrix, exact on complete candidates
+mode "S"   take S0 for a fully observed but noisy (n, n) matrix and return the symmetrised *fit*; with every entry
+           observed, "fit where missing, input where observed" would only give S0 back
+
+A mask that hides all but the candidate block of S0 is not offered: the rows of queries would have no observation at
+all, and low-rank completion fills them with zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+
+from simcomplete._baselines.imputation.filled import complete_filled, fill
+from simcomplete._baselines.iteration import told
+from simcomplete._method.iterate import Facts, Stop
+from simcomplete._method.problem import Task
+from simcomplete._result.completion import Completion
+from simcomplete._result.matrix import SymmetricMatrix
+from simcomplete._result.status import Status
+from simcomplete._rows.validate import check_number
+from simcomplete.errors import InputError
+
+Matrix = NDArray[np.float64]
+LARGEST = 1e100  # squares of squares of products have to be finite
+EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A matrix to complete: `values` divided by `unit`, 0 where missing; `mask` 1 where observed, None for everywhere.
+
+    Examples
+    --------
+    >>> problem = Problem(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0]]))
+    >>> problem.residual(np.array([[0.25, -7.0]]))
+    array([[0.75, 0.  ]])
+    """
+
+    values: Matrix
+    mask: Matrix | None = None
+    mode: Literal["X", "S"] = "X"
+    unit: float = 1.0
+
+    @property
+    def count(self) -> float:
+        """How many values are observed, at least 1."""
+        return float(self.values.size if self.mask is None else max(self.mask.sum(), 1.0))
+
+    @property
+    def mean(self) -> float:
+        """The mean of what is observed."""
+        return float(self.values.sum()) / self.count
+
+    def residual(self, fit: Matrix) -> Matrix:
+        """What a fit leaves of the observed values; 0 where nothing is observed."""
+        left = self.values - fit
+        if self.mask is not None:
+            left *= self.mask
+        return left
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a method made of a problem, how it went, and parameters as used.
+
+    The fit is `values`, or `left` @ `right`, or (mode "S" only, in the data's own units) a symmetric `matrix`.
+    """
+
+    status: Status
+    history: list[Facts] = field(default_factory=list)
+    values: Matrix | None = None
+    left: Matrix | None = None
+    right: Matrix | None = None
+    matrix: SymmetricMatrix | None = None
+    used: dict[str, Any] = field(default_factory=dict)
+
+    def dense(self) -> Matrix:
+        """The fit as one matrix."""
+        if self.values is not None:
+            return self.values
+        assert self.left is not None and self.right is not None  # one of the two forms is always there
+        return self.left @ self.right
+
+    def symmetric(self, unit: float) -> SymmetricMatrix:
+        """The symmetrised fit: a factor with signs where it is low-rank, dense where it is not."""
+        if self.matrix is not None:
+            return self.matrix
+        if self.left is None or self.right is None:
+            S = self.dense() * unit
+            return SymmetricMatrix(dense=(S + S.T) / 2)
+        return symmetrised(self.left * unit, self.right)
+
+
+def complete_by(
+    task: Task, name: str, params: dict[str, Any], solve: Callable[[Problem], Fit], unit: Callable[[Problem], float]
+) -> Completion:
+    """Pose the problem of the mode asked for, solve it, and end as that mode ends.
+
+    Parameters
+    ----------
+    task, name, params : Task, str, dict
+        What every method gets; `params` has "mode" and "unit".
+    solve : callable
+        The method itself.
+    unit : callable
+        What ``unit="auto"`` divides the values by.
+    """
+    problem = pose(task, params["mode"], params["unit"], unit)
+    used = {**told(params), "mode": problem.mode, "unit": problem.unit}
+    if params.get("start") is not None and not isinstance(params["start"], str):
+        used["start"] = "given"
+    if problem.mode == "X" and problem.mask is None:
+        status = Status("computed", "no value is missing: these are the exact similarities")
+        return complete_filled(task, name, used, task.table, status=status)
+    fit = solve(problem) if problem.values.any() else nothing(problem)
+    facts = {"status": fit.status, "history": fit.history}
+    used |= fit.used
+    if problem.mode == "S":
+        return task.finish(name, used, fit.symmetric(problem.unit), **facts)
+    return complete_filled(task, name, used, fill(task.table, fit.dense() * problem.unit), **facts)
+
+
+def nothing(problem: Problem) -> Fit:
+    """The fit of zeros, which has no scale and no direction: 0."""
+    n1, n2 = problem.values.shape
+    return Fit(Status("computed", "everything observed is 0"), left=np.zeros((n1, 0)), right=np.zeros((0, n2)))
+
+
+def pose(task: Task, mode: Any, unit: Any, auto: Callable[[Problem], float]) -> Problem:
+    """Check `mode` and `unit`, and make the matrix to complete."""
+    mode = _mode(task, mode)
+    if mode == "S":
+        values, mask = task.similarities, None
+    else:
+        observed = ~np.isnan(task.table)
+        values = np.where(observed, task.table, 0.0)
+        mask = None if observed.all() else observed.astype(np.float64)
+    size = float(np.abs(values).max())
+    if unit == "auto":
+        # Divided by their size first, squares neither overflow nor vanish.
+        unit = size * (auto(Problem(values / size, mask)) or 1.0) if size > 0 else 1.0
+    elif check_number(unit, "unit") == 0 or size / unit > LARGEST:
+        raise InputError(
+            f"unit={unit!r} is too small for values up to {size:g}; use 'auto', or 1 for values as they are"
+        )
+    return Problem(values / float(unit), mask, mode, float(unit))
+
+
+def _mode(task: Task, mode: Any) -> Literal["X", "S"]:
+    if mode not in (None, "X", "S"):
+        raise InputError(f"mode={mode!r} is unknown; use 'X' (complete the samples) or 'S' (smooth the similarities)")
+    if mode == "X" and task.samples is None:
+        raise InputError("mode='X' completes samples, and only similarities were given; use mode='S' or complete()")
+    return "S" if mode == "S" or task.samples is None else "X"
+
+
+def largest_singular(problem: Problem) -> float:
+    """The largest singular value of the zero-filled matrix, from the Gram matrix of its shorter side."""
+    Z = problem.values
+    G = Z.T @ Z if Z.shape[0] >= Z.shape[1] else Z @ Z.T
+    last = len(G) - 1
+    return float(max(eigh(G, eigvals_only=True, subset_by_index=(last, last))[0], 0.0) ** 0.5)
+
+
+def leading(Z: Matrix, k: int) -> tuple[Matrix, Matrix, Matrix]:
+    """At most k leading singular triples U, s, V^T, without those that are 0 to rounding.
+
+    Examples
+    --------
+    >>> U, s, Vt = leading(np.diag([3.0, 0.0, 2.0]), 3)
+    >>> s
+    array([3., 2.])
+    """
+    if Z.shape[0] < Z.shape[1]:
+        V, s, Ut = leading(Z.T, k)
+        return Ut.T, s, V.T
+    k = min(k, Z.shape[1])
+    _, V = eigh(Z.T @ Z, subset_by_index=(Z.shape[1] - k, Z.shape[1] - 1))
+    # The Gram matrix squares the condition; one small SVD of Z V restores s and U to full accuracy.
+    U, s, W = np.linalg.svd(Z @ V[:, ::-1], full_matrices=False)
+    keep = s > max(Z.shape) * EPS * max(s[0], 0.0)
+    return U[:, keep], s[keep], (W @ V[:, ::-1].T)[keep]
+
+
+def symmetrised(left: Matrix, right: Matrix) -> SymmetricMatrix:
+    """(A B + B^T A^T) / 2 as a factor with signs, from one small eigendecomposition.
+
+    With [A, B^T] = Q [R_A, R_B] it is Q ((R_A R_B^T + R_B R_A^T) / 2) Q^T.
+
+    Examples
+    --------
+    >>> S = symmetrised(np.array([[2.0], [0.0]]), np.array([[0.0, 1.0]]))
+    >>> S.block(slice(0, 2), slice(0, 2)).round(12)
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    k = left.shape[1]
+    if k == 0:
+        return SymmetricMatrix(factor=np.zeros((len(left), 1)))
+    Q, R = np.linalg.qr(np.concatenate([left, right.T], axis=1))
+    middle = R[:, :k] @ R[:, k:].T
+    w, W = np.linalg.eigh((middle + middle.T) / 2)
+    return signed(w, Q @ W)
+
+
+def signed(w: Matrix, U: Matrix) -> SymmetricMatrix:
+    """U diag(w) U^T as a factor with signs, without what is 0 to rounding; no signs where none is negative."""
+    size = np.abs(w)
+    keep = size > len(U) * EPS * size.max()
+    if not keep.any():
+        return SymmetricMatrix(factor=np.zeros((len(U), 1)))
+    signs = np.sign(w[keep])
+    return SymmetricMatrix(factor=U[:, keep] * np.sqrt(size[keep]), signs=None if (signs > 0).all() else signs)
+
+
+def settled(tol: float, of: str = "itself") -> Stop:
+    """The stop test of steps that stand for themselves: the measured `change` falls to `tol`."""
+    message = f"a step changes the answer by less than {tol:g} of {of}"
+    return lambda facts, recent: Status("converged", message) if facts["change"] <= tol else None
+
+
+def flat(tol: float, over: int = 5) -> Stop:
+    """The stop test of steps with momentum or memory: some of them together hardly lower the objective."""
+
+    def stop(facts: Facts, recent: Sequence[float]) -> Status | None:
+        if len(recent) > over and recent[-1 - over] - recent[-1] <= over * tol * abs(recent[-1]):
+            return Status("converged", f"a step lowers the objective by less than {tol:g} of itself")
+        return None
+
+    return stop
+
+
+def choice(params: dict[str, Any], name: str, choices: tuple[str, ...]) -> str:
+    """A parameter that must be one of some words."""
+    if params[name] not in choices:
+        raise InputError(f"{name}={params[name]!r} is unknown; use {', '.join(map(repr, choices))}")
+    return str(params[name])
+
+
+def given_pair(start: Any, shape: tuple[int, ...]) -> tuple[Matrix, Matrix]:
+    """Two factors to start from, checked."""
+    need = f"two finite arrays, ({shape[0]}, k) and ({shape[1]}, k)"
+    try:
+        W, H = (np.array(part, dtype=np.float64) for part in start)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"start must be {need}; {error}") from error
+    fits = W.ndim == H.ndim == 2 and (len(W), len(H)) == shape and W.shape[1] == H.shape[1] > 0
+    if not fits or not (np.isfinite(W).all() and np.isfinite(H).all()):
+        raise InputError(f"start has shapes {W.shape} and {H.shape}; it must be {need}")
+    return W, H

@@ -1,0 +1,169 @@
+"""`nnfn`: nuclear norm minus Frobenius norm, min 1/2 |M * (X - O)|_F^2 + weight (|X|_* - |X|_F).
+
+Wang, Yao, Kwok, "A scalable, adaptive and sound nonconvex regularizer for low-rank matrix completion", WWW 2021.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh, svd
+
+from simcomplete._baselines.completion.modes import Fit, Matrix, Problem, complete_by, largest_singular, settled, signed
+from simcomplete._baselines.iteration import ITERATION, limits
+from simcomplete._method.iterate import Limits, Run, iterate
+from simcomplete._method.problem import Task
+from simcomplete._method.spec import Method
+from simcomplete._result.completion import Completion
+from simcomplete._result.status import Status
+from simcomplete._rows.validate import check_number
+
+# The shared default penalty, 0.001, then takes one percent of the largest singular value off every other.
+UNITS = 10.0
+# Singular values from a Gram matrix are right to eps (s_1/s)^2: good for those above this share of the largest.
+GRAM = 1e-4
+
+
+def prox(y: Matrix, t: float, alpha: float = 1.0) -> Matrix:
+    """Minimise 1/2 |x - y|^2 + t (|x|_1 - alpha |x|_2) over x (Lou and Yan 2018); y = 0 gives 0.
+
+    Two branches: where the largest |y| exceeds t the soft threshold is stretched by 1 + alpha t/|z|; below, down to
+    (1 - alpha) t, only one largest entry is left. With alpha = 1 an entry always is.
+
+    Examples
+    --------
+    >>> prox(np.array([3.0, -1.0, 0.5]), 1.0)  # z = (2, 0, 0), times 1 + 1/2
+    array([ 3., -0.,  0.])
+    >>> prox(np.array([0.5, 0.25]), 1.0)  # nothing above t: the largest stays as it is
+    array([0.5, 0. ])
+    """
+    size = np.abs(y)
+    top = float(size.max(initial=0.0))
+    z = np.maximum(size - t, 0.0)
+    if top > t:
+        length = (top - t) * float(np.linalg.norm(z / (top - t)))  # no square vanishes
+        return np.asarray(np.sign(y) * z * (1 + alpha * t / length))
+    z[:] = 0.0
+    if top > 0 and top >= (1 - alpha) * t:
+        z[np.argmax(size)] = top + (alpha - 1) * t
+    return np.asarray(np.sign(y) * z)
+
+
+def matrix_prox(Z: Matrix, t: float) -> tuple[Matrix, Matrix]:
+    """Apply the prox to the singular values; return the matrix and those values."""
+    if Z.shape[0] < Z.shape[1]:
+        X, s = matrix_prox(Z.T, t)
+        return X.T, s
+    # Only values above t survive, so a partial eigendecomposition of the Gram matrix is enough: Z V diag(x/s) V^T.
+    G = Z.T @ Z
+    w, V = eigh(G, subset_by_value=(t * t, np.inf))
+    if len(w) == 0:  # the second branch of the prox needs the largest
+        w, V = eigh(G, subset_by_index=(len(G) - 1, len(G) - 1))
+    s = np.sqrt(np.maximum(w, 0.0))
+    if t < GRAM * s[-1]:
+        U, s, Vt = svd(Z, full_matrices=False)
+        x = prox(s, t)
+        return (U * x) @ Vt, x
+    x = prox(s, t)
+    return (Z @ (V * np.divide(x, s, out=np.zeros_like(x), where=s > 0))) @ V.T, x
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """X, the X before it, what X leaves of the data, the momentum's counter, and what is measured."""
+
+    X: Matrix
+    before: Matrix
+    left: Matrix
+    momentum: float
+    objective: float
+    change: float
+    rank: int
+
+
+def complete(
+    problem: Problem, weight: float, within: Limits, tol: float = 1e-3, *, accelerate: bool = True
+) -> Run[Iterate]:
+    """Complete a matrix by proximal gradient with unit step from X = 0.
+
+    X <- prox_weight(X + M * (O - X)); the loss has a 1-Lipschitz gradient, so the objective never rises. With
+    `accelerate` the step starts from X + momentum (X - X_before) where that lowers the objective too, and from X
+    where it does not (then the momentum starts anew): still monotone, several times fewer steps. The end is where a
+    step changes X by less than `tol` of what the penalty takes off, weight times the root of the rank: a small weight
+    goes a long way in small steps, and neither the size of X nor the objective shows that.
+
+    Examples
+    --------
+    >>> O = np.outer([1.0, 2.0, 3.0], [1.0, 1.0, 2.0])
+    >>> M = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 0.0]])
+    >>> run = complete(Problem(O * M, M), 0.1, Limits(500), tol=1e-9)
+    >>> run.state.X.round(3)[2]  # rank one costs nothing: |X|_* = |X|_F
+    array([3., 3., 6.])
+    """
+
+    def point(Y: Matrix, left: Matrix, at: Iterate, momentum: float) -> Iterate:
+        X, s = matrix_prox(Y + left, weight)
+        rest = problem.residual(X)
+        objective = 0.5 * float(np.sum(rest * rest)) + weight * float(s.sum() - np.linalg.norm(s))
+        size, rank = float(np.linalg.norm(s)), int(np.count_nonzero(s))
+        # The penalty takes `weight` off each of `rank` values: a step much smaller than that is at the end of its way.
+        scale = max(min(weight * rank**0.5, size), 1e-9 * size, np.finfo(np.float64).tiny)
+        change = float(np.linalg.norm(X - at.X)) / scale
+        return Iterate(X, at.X, rest, momentum, objective, change, rank)
+
+    def step(at: Iterate) -> Iterate:
+        if accelerate:
+            momentum = (1 + (1 + 4 * at.momentum**2) ** 0.5) / 2
+            Y = at.X + ((at.momentum - 1) / momentum) * (at.X - at.before)
+            ahead = point(Y, problem.residual(Y), at, momentum)
+            if ahead.objective <= at.objective:
+                return ahead
+        return point(at.X, at.left, at, 1.0)
+
+    zero = np.zeros_like(problem.values)
+    start = Iterate(zero, zero, problem.values, 1.0, 0.5 * float(np.sum(problem.values**2)), 1.0, 0)
+
+    def measure(at: Iterate) -> dict[str, float]:
+        return {"objective": at.objective, "change": at.change, "rank": at.rank}
+
+    return iterate(start, step, measure=measure, stop=settled(tol, "what the penalty takes off"), limits=within)
+
+
+def run(task: Task, params: dict[str, Any]) -> Completion:
+    """Complete the table by proximal gradient, or shrink the eigenvalues of S0 once."""
+    within, tol = limits(task, params, "nnfn"), check_number(params["tol"], "tol")
+    used = {"penalty": task.penalty}
+
+    def solve(problem: Problem) -> Fit:
+        if problem.mode == "S":
+            # Fully observed, the prox of S0 is the answer. Eigenvalues keep their signs: it need not be PSD.
+            w, U = eigh(problem.values)
+            matrix = signed(prox(w, task.penalty) * problem.unit, U)
+            return Fit(Status("optimal", "the global optimum, by one eigendecomposition"), matrix=matrix, used=used)
+        found = complete(problem, task.penalty, within, tol, accelerate=bool(params["accelerate"]))
+        return Fit(found.status, found.history, found.state.X, used=used)
+
+    return complete_by(task, "nnfn", params, solve, lambda problem: UNITS * largest_singular(problem))
+
+
+METHODS = (
+    Method(
+        name="nnfn",
+        family="matrix completion",
+        acts_on="both",
+        regularizer="nuclear minus Frobenius norm",
+        solver="proximal gradient (mode X), exact (mode S)",
+        psd=False,
+        low_rank=False,
+        keeps_candidates=False,
+        random=False,
+        out_of_sample=False,
+        reference="Wang, Yao, Kwok, WWW 2021",
+        parameters={"mode": None, "unit": "auto", "accelerate": True, "tol": 1e-3, "max_iter": 1000, **ITERATION},
+        original={"unit": 1.0, "accelerate": False},
+        grid=tuple({"penalty": weight} for weight in (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)),
+        run=run,
+    ),
+)

@@ -1,0 +1,1 @@
+"""Methods that fill missing values, then compare."""

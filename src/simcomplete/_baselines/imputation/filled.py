@@ -1,0 +1,46 @@
+"""Impute, then compare: what every method that fills in missing values ends with.
+
+Observed values stay as they are, filled ones are clipped to the range of everything observed, and the similarities are
+those of the filled rows. Candidates were complete, so their block is exact, and the result is a Gram matrix: PSD with
+unit diagonal, rank at most d.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcomplete._method.problem import Task
+from simcomplete._result.completion import Completion
+from simcomplete._result.matrix import SymmetricMatrix
+from simcomplete._rows.validate import Samples
+from simcomplete._similarity.exact import CandidateRows
+
+
+def fill(table: NDArray[np.float64], estimate: NDArray[np.float64], *, clip: bool = True) -> NDArray[np.float64]:
+    """Put an estimate where values are missing, clipped to the observed range.
+
+    Examples
+    --------
+    >>> fill(np.array([[1.0, np.nan], [3.0, 2.0]]), np.array([[0.0, 9.0], [0.0, 0.0]]))
+    array([[1., 3.],
+           [3., 2.]])
+    """
+    missing = np.isnan(table)
+    if clip and not missing.all():
+        estimate = np.clip(estimate, np.nanmin(table), np.nanmax(table))
+    return np.where(missing, estimate, table)
+
+
+def complete_filled(
+    task: Task, name: str, params: dict[str, Any], filled: NDArray[np.float64], **facts: Any
+) -> Completion:
+    """Return the similarities of filled rows as a completion, its factor the rows themselves, made unit."""
+    rows = CandidateRows(Samples(filled, None), task.measure)
+    factor = rows.rows(slice(0, len(filled)))
+    own = np.sum(factor * factor, axis=1)
+    lack = np.where(own < 0.75, 1 - own, 0.0)  # rows that are zero even when filled
+    matrix = SymmetricMatrix(factor=factor, diagonal=lack if lack.any() else None, unit=True)
+    return task.finish(name, params, matrix, **facts)

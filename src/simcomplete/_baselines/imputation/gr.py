@@ -1,0 +1,98 @@
+"""`gr`: GROUSE. A subspace is learnt from the stream of all rows; missing values come from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from simcomplete._baselines.given import given_array
+from simcomplete._baselines.imputation.filled import complete_filled, fill
+from simcomplete._baselines.imputation.grouse import Floats, Positions, Rows, grouse, orthonormal, principal
+from simcomplete._baselines.imputation.mean import power_of_two
+from simcomplete._baselines.iteration import ITERATION, limits, told
+from simcomplete._method.problem import Task
+from simcomplete._method.spec import Method
+from simcomplete._result.completion import Completion
+from simcomplete._rows.validate import check_number
+from simcomplete.errors import InputError
+
+
+def run(task: Task, params: dict[str, Any]) -> Completion:
+    """Stream candidates and queries, fill from the subspace, compare."""
+    table, n_p, d = task.table, task.n_candidates, task.table.shape[1]
+    unit = power_of_two(table)
+    rows = Rows(table / unit)
+    U = start(params["start"], rows.X[:n_p], _rank(task, rows, check_number(params["support"], "support")), task.rng)
+    # Rows of another size would need another step, so by default it counts in their mean square: no unit in it.
+    step = check_number(params["step"], "step")
+    power = d * float(np.sum(rows.X[:n_p] ** 2)) / max(int(rows.mask[:n_p].sum()), 1)
+    step = step / (power if power > 0 else 1.0) if params["relative"] else step * unit * unit
+    bounds = limits(task, params, "gr")
+    result = grouse(rows, U, _orders(params["orders"], bounds.max_iter, task), step, bounds)
+    U = result.state.U
+    estimate = fill(table / unit, rows.all_weights(U) @ U.T) * unit
+    facts = {"status": result.status, "history": result.history}
+    return complete_filled(task, "gr", {"rank": U.shape[1], **told(params)}, fill(table, estimate), **facts)
+
+
+def start(given: Any, Z: Floats, rank: int, rng: np.random.Generator) -> Floats:
+    """The first basis: random, the principal directions of some rows (not centred, as the model is not), or given."""
+    d = Z.shape[1]
+    if isinstance(given, str):
+        if given == "pca":
+            return principal(Z, rank)
+        if given == "random":
+            return orthonormal(rng.standard_normal((d, rank)))
+        raise InputError(f"start={given!r} is unknown; use 'pca', 'random' or an array of shape (d, rank)")
+    U = given_array(given, "start", (d, "rank"))
+    if U.shape[1] > d:
+        raise InputError(f"start has {U.shape[1]} directions in {d} dimensions; give at most {d}")
+    return orthonormal(U)
+
+
+def _rank(task: Task, rows: Rows, support: float) -> int:
+    """The rank asked for, else 10 but so few that a usual query has `support` values for each of its weights."""
+    counts = rows.mask.sum(axis=1)[~rows.whole]
+    most = 10 if support == 0 or not len(counts) else max(1, min(10, int(np.median(counts) // support)))
+    return int(min(task.rank_or(most), *rows.X.shape))
+
+
+def _orders(given: Any, cycles: int, task: Task) -> Iterable[Positions]:
+    """One permutation of the rows per cycle, drawn as they are needed or given."""
+    if given is None:
+        return (task.rng.permutation(task.n) for _ in range(cycles))
+    orders = given_array(given, "orders", (cycles, task.n))
+    if not (np.sort(orders) == np.arange(task.n)).all():
+        raise InputError(f"orders has a row that is no permutation of 0 to {task.n - 1}; give one for each cycle")
+    return orders.astype(np.int64)
+
+
+METHODS = (
+    Method(
+        name="gr",
+        family="imputation",
+        acts_on="samples",
+        regularizer="rank",
+        solver="stochastic gradient on the Grassmannian",
+        psd=True,
+        low_rank=False,
+        keeps_candidates=True,
+        random=True,
+        out_of_sample=False,
+        reference="Balzano, Nowak, Recht, Allerton 2010 (GROUSE)",
+        parameters={
+            "step": 0.1,
+            "relative": True,
+            "start": "pca",
+            "support": 3,
+            "max_iter": 10,
+            "orders": None,
+            **ITERATION,
+        },
+        original={"step": 0.1, "relative": False, "start": "random", "support": 0, "max_iter": 50},
+        grid=tuple({"rank": rank, "step": step} for step in (0.1, 10.0) for rank in (2, 5, 10, 20)),
+        run=run,
+    ),
+)

@@ -1,0 +1,171 @@
+"""`lr`: missing values by linear regression on the observed ones, fitted on complete rows only.
+
+"feature" regresses missing features on observed ones over the candidates, as the paper's text has it. "sample"
+writes a query as a combination of candidates, as public programs do: the one with the smallest coefficients, or
+("sample-basic") the one on the few candidates that a pivoted QR picks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from simcomplete._baselines.imputation.filled import complete_filled, fill
+from simcomplete._baselines.imputation.mean import feature_means, power_of_two
+from simcomplete._method.problem import Task
+from simcomplete._method.spec import Method
+from simcomplete._result.completion import Completion
+from simcomplete._rows.progress import track
+from simcomplete._rows.validate import check_number
+from simcomplete.errors import InputError
+
+CUT = 1e-12  # of the largest eigenvalue: below it, plain regression sees a feature that others determine
+SAFE = 1e-9  # reciprocal condition from which Cholesky and the inverse are accurate
+
+Floats = NDArray[np.float64]
+Positions = NDArray[np.int64]
+# From q_O of queries that share their observed features O, with O and U (the missing ones), to their q_U.
+Predict = Callable[[Floats, Positions, Positions], Floats]
+
+
+def by_feature(P: Floats, eps: float = 1e-3) -> Predict:
+    """Regress missing on observed features: q_U = mu_U + (q_O - mu_O)(C_OO + rho I)^-1 C_OU, rho = eps tr(C)/d.
+
+    Parameters
+    ----------
+    P : array of shape (n_p, d)
+        Complete rows; the mean mu and the covariance C (over n_p - 1) are theirs alone.
+    eps : float
+        Ridge, relative to the mean variance. 0 is plain regression, by eigenvectors with a relative cut at 1e-12.
+
+    Returns
+    -------
+    callable
+        ``predict(q_O, O, U)``: from the observed values (g, |O|) of g queries to the missing ones (g, |U|).
+
+    Examples
+    --------
+    >>> P = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 5.0]])  # the second feature is 2 x + 1
+    >>> by_feature(P, 0.0)(np.array([[4.0]]), np.array([0]), np.array([1])).round(12)
+    array([[9.]])
+    """
+    mu = P.mean(axis=0)
+    C = (P - mu).T @ (P - mu) / max(len(P) - 1, 1)
+    C[np.diag_indices(len(mu))] += eps * np.trace(C) / len(mu)
+    A = _inverse(C)  # None where C is singular, or nearly
+
+    def predict(q_O: Floats, O: Positions, U: Positions) -> Floats:  # noqa: E741
+        away = (q_O - mu[O]).T
+        if A is None:
+            shift = C[np.ix_(U, O)] @ _solve_cut(C[np.ix_(O, O)], away)
+        elif len(O) <= len(U):
+            shift = C[np.ix_(U, O)] @ scipy.linalg.cho_solve(scipy.linalg.cho_factor(C[np.ix_(O, O)]), away)
+        else:  # the same from the smaller side: by block inversion C_UO C_OO^-1 = -A_UU^-1 A_UO
+            shift = -scipy.linalg.cho_solve(scipy.linalg.cho_factor(A[np.ix_(U, U)]), A[np.ix_(U, O)] @ away)
+        return np.asarray(mu[U] + shift.T)
+
+    return predict
+
+
+def by_sample(P: Floats, *, basic: bool = False) -> Predict:
+    """Combine candidates: min_beta |q_O - [1, P_O^T] beta|, q_U = [1, P_U^T] beta.
+
+    There are more candidates than observed features as a rule, so q_O is met exactly and beta needs a choice:
+    the smallest norm, or with `basic` the basic solution of a column-pivoted QR, all other coefficients 0.
+
+    Examples
+    --------
+    >>> P = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 1.0]])
+    >>> by_sample(P)(np.array([[2.0, 1.0]]), np.array([0, 1]), np.array([2])).round(12)
+    array([[3.]])
+    """
+    A = np.concatenate([np.ones((1, P.shape[1])), P]).T
+    width = A.shape[1]
+    if not basic:  # A = R^T Q^T: coefficients of smallest norm lie in the span of Q, so R says it all
+        A = np.asarray(np.linalg.qr(A.T, mode="r")).T
+
+    def predict(q_O: Floats, O: Positions, U: Positions) -> Floats:  # noqa: E741
+        cut = max(len(O), width) * np.finfo(np.float64).eps
+        if not basic:
+            return np.asarray((A[U] @ np.linalg.lstsq(A[O], q_O.T, rcond=cut)[0]).T)
+        Q, R, order = scipy.linalg.qr(A[O], mode="economic", pivoting=True)
+        size = np.abs(np.diag(R))
+        kept = int(np.sum(size > cut * size[0]))
+        beta = scipy.linalg.solve_triangular(R[:kept, :kept], Q[:, :kept].T @ q_O.T)
+        return np.asarray((A[U][:, order[:kept]] @ beta).T)
+
+    return predict
+
+
+def impute(table: Floats, mean: Floats, predict: Predict, progress: bool | None = False) -> Floats:
+    """Predict every missing value, rows with the same mask together; a row with nothing observed gets the mean."""
+    filled = np.where(np.isnan(table), mean, table)
+    masks, group = np.unique(~np.isnan(table), axis=0, return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    parts = np.split(order, np.searchsorted(group[order], np.arange(1, len(masks))))
+    for mask, rows in track(list(zip(masks, parts, strict=True)), "lr", progress):
+        if mask.any() and not mask.all():
+            O, U = np.flatnonzero(mask), np.flatnonzero(~mask)  # noqa: E741
+            filled[np.ix_(rows, U)] = predict(table[np.ix_(rows, O)], O, U)
+    return filled
+
+
+def run(task: Task, params: dict[str, Any]) -> Completion:
+    """Fit on the candidates (or on the complete ones of all rows), fill, compare."""
+    variants = ("feature", "sample", "sample-basic")
+    variant, eps = params["variant"], check_number(params["eps"], "eps")
+    if variant not in variants:
+        raise InputError(f"variant={variant!r} is unknown; use one of {', '.join(map(repr, variants))}")
+    table = task.table
+    P = table[: task.n_candidates]
+    P = P[~np.isnan(P).any(axis=1)]
+    if len(P) < 2 and task.together:
+        raise InputError(
+            f"lr learns from complete rows, and {len(P)} of {len(table)} are; give at least 2, or candidates and "
+            "queries, or use method='mean'"
+        )
+    scale = power_of_two(table) if variant == "feature" else 1.0  # regression on features does not depend on it
+    predict = by_feature(P / scale, eps) if variant == "feature" else by_sample(P, basic=variant == "sample-basic")
+    estimate = impute(table / scale, feature_means(P) / scale, predict, task.progress) * scale
+    used = {"variant": variant, **({"eps": eps} if variant == "feature" else {})}
+    return complete_filled(task, "lr", used, fill(table, estimate))
+
+
+def _inverse(C: Floats) -> Floats | None:
+    """The inverse of a covariance, or None where rounding would spoil it (and that of its parts, by interlacing)."""
+    factor, info = scipy.linalg.lapack.dpotrf(C)
+    if info != 0 or scipy.linalg.lapack.dpocon(factor, np.linalg.norm(C, 1))[0] < SAFE:
+        return None
+    return np.asarray(scipy.linalg.cho_solve((factor, False), np.eye(len(C))))
+
+
+def _solve_cut(S: Floats, rhs: Floats) -> Floats:
+    """Solve with the pseudo-inverse of a covariance."""
+    w, V = np.linalg.eigh(S)
+    keep = w > CUT * max(w[-1], 0.0)
+    return np.asarray((V[:, keep] / w[keep]) @ (V[:, keep].T @ rhs))
+
+
+METHODS = (
+    Method(
+        name="lr",
+        family="imputation",
+        acts_on="samples",
+        regularizer="ridge",
+        solver="Cholesky per mask",
+        psd=True,
+        low_rank=False,
+        keeps_candidates=True,
+        random=False,
+        out_of_sample=False,
+        reference="Seber and Lee, Linear Regression Analysis, Wiley 2012",
+        parameters={"variant": "feature", "eps": 1e-3},
+        original={"variant": "sample-basic"},
+        grid=tuple({"eps": eps} for eps in (1e-4, 1e-3, 1e-2, 0.1, 1.0)),
+        run=run,
+    ),
+)

@@ -1,0 +1,1 @@
+"""Methods that make a similarity matrix positive semi-definite."""

@@ -1,0 +1,27 @@
+"""The command line: a thin face of the library, without mathematics of its own."""
+
+from __future__ import annotations
+
+import sys
+
+from simcomplete.errors import MissingExtraError, optional
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line, or say what to install when its packages are missing."""
+    try:
+        for module in ("typer", "rich"):
+            optional(module, extra="cli", purpose="the command line")
+    except MissingExtraError as error:
+        print(f"simcomplete: error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    try:
+        # Not before: this file must load without the packages that the others need.
+        from simcomplete._cli.app import app
+
+        app(prog_name="simcomplete")
+    except KeyboardInterrupt:  # while loading; commands see to it themselves
+        print("simcomplete: interrupted", file=sys.stderr)
+        raise SystemExit(130) from None

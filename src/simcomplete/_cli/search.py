@@ -1,0 +1,84 @@
+"""`simcomplete search`: the nearest candidates of every query of a saved completion."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from simcomplete._cli.arguments import rows as positions
+from simcomplete._cli.options import AsJson, Overwrite
+from simcomplete._cli.output import print_json, print_table
+from simcomplete._result.completion import Completion
+from simcomplete._result.store import load
+from simcomplete._rows.atomic import replacing
+from simcomplete.errors import InputError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(search)
+
+
+def search(
+    saved: Annotated[Path, typer.Argument(metavar="OUT", help="Folder that 'simcomplete complete' wrote.")],
+    k: Annotated[int, typer.Option("-k", min=1, help="How many candidates for each query.")] = 10,
+    rows: Annotated[
+        str | None, typer.Option(metavar="ROWS", help="Which queries, counted from 0: 3, or 0,5, or 10:20.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE.csv", help="Write a .csv file instead.")
+    ] = None,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find the candidates that are most similar to each query."""
+    if output is not None and output.exists() and not overwrite:
+        raise InputError(f"{output} exists already; choose another name, or replace it with --overwrite")
+    done = load(saved)
+    wanted = list(range(done.n_queries)) if rows is None else positions(rows, done.n_queries)
+    found = _neighbours(done, wanted, k)
+    lines = [
+        (name(query), str(place), name(hit), f"{hit['similarity']:.6g}")
+        for query in found
+        for place, hit in enumerate(query["nearest"], start=1)
+    ]
+    head = ("query", "place", "candidate", "similarity")
+    if output is not None:
+        with replacing(output) as draft, draft.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([head, *lines])
+    if as_json:
+        written = {} if output is None else {"output": str(output)}
+        print_json({"method": done.method, "k": k, "queries": found, **written})
+    elif output is None:
+        print_table(head, lines, text=(0, 2))
+    else:
+        print(f"saved: {output}")
+
+
+def _neighbours(done: Completion, wanted: list[int], k: int) -> list[dict[str, Any]]:
+    first = done.n - done.n_queries  # where queries begin; 0 when every row is one
+    ids, scores = done.search(k=k, rows=[first + i for i in wanted])
+    return [
+        {
+            "row": i,
+            **label(done, first + i),
+            "nearest": [
+                {"row": j, **label(done, j), "similarity": score}
+                for j, score in zip(near.tolist(), values.tolist(), strict=True)
+            ],
+        }
+        for i, near, values in zip(wanted, ids, scores, strict=True)
+    ]
+
+
+def label(done: Completion, row: int) -> dict[str, str]:
+    """Return the label of a row as an entry, or nothing where rows have none."""
+    return {} if done.labels is None else {"label": done.labels[row]}
+
+
+def name(entry: dict[str, Any]) -> str:
+    """Return what to call a row: its label, or its number."""
+    return str(entry.get("label") or entry["row"])

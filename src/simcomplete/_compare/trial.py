@@ -1,0 +1,177 @@
+"""One trial: complete data, some of it hidden, one method, every measure. A failure is a row too, with its reason."""
+
+from __future__ import annotations
+
+import platform
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from simcomplete import masks, metrics
+from simcomplete._api import complete
+from simcomplete._registry import find
+from simcomplete._result.completion import Completion
+from simcomplete._rows.validate import as_samples
+from simcomplete._similarity.overlap import overlap_similarity
+from simcomplete._version import __version__
+from simcomplete.errors import InputError, NotConvergedWarning, SimcompleteError
+
+PATTERNS = ("random", "square", "stripes", "by_value")
+
+
+@dataclass(frozen=True)
+class Split:
+    """Candidates, queries with hidden values, and what was hidden."""
+
+    P: NDArray[np.float64]
+    Q: NDArray[np.float64]
+    Q_true: NDArray[np.float64]
+    seed: int
+
+    @cached_property
+    def S0(self) -> NDArray[np.float64]:
+        """Similarities over common features."""
+        return np.asarray(overlap_similarity(np.concatenate([self.P, self.Q]), progress=False))
+
+    @cached_property
+    def truth(self) -> NDArray[np.float64]:
+        """Similarities of the complete data."""
+        return np.asarray(overlap_similarity(np.concatenate([self.P, self.Q_true]), progress=False))
+
+
+def split(
+    X: Any,
+    *,
+    missing: float = 0.8,
+    pattern: str = "random",
+    shape: tuple[int, int] | None = None,
+    candidates: int | None = None,
+    queries: int | None = None,
+    seed: int = 0,
+) -> Split:
+    """Shuffle complete data, take candidates and queries from it, and hide values of the queries.
+
+    Parameters
+    ----------
+    X : array or frame of shape (n, d)
+        Complete data; zero rows are left out.
+    missing, pattern, shape : float, str, tuple
+        How much to hide and how: see `sc.masks`. `shape` is that of the image a row is, for squares and stripes.
+    candidates, queries : int, optional
+        How many; at most 1000 and 200 unless told, queries at most a sixth of the rows.
+    seed : int
+        For the order and what is hidden.
+
+    Examples
+    --------
+    >>> part = split(np.arange(1.0, 61.0).reshape(20, 3), missing=0.3, queries=4)
+    >>> part.P.shape, part.Q.shape, int(np.isnan(part.Q).sum())
+    ((16, 3), (4, 3), 4)
+    """
+    rows = np.asarray(as_samples(X, "data", complete=True).values, dtype=np.float64)
+    rng = np.random.default_rng(seed)
+    rows = rows[rng.permutation(len(rows))]
+    rows = rows[rows.any(axis=1)]
+    n_q = min(200, len(rows) // 6) if queries is None else queries
+    n_p = min(1000, len(rows) - n_q) if candidates is None else candidates
+    if n_q < 1 or n_p < 2 or n_p + n_q > len(rows):
+        raise InputError(
+            f"{n_p} candidates and {n_q} queries were asked of {len(rows)} rows that are not zero; "
+            "use at least 2 candidates and 1 query, and no more than there are rows"
+        )
+    if pattern not in PATTERNS:
+        raise InputError(f"pattern={pattern!r} is unknown; use one of {', '.join(PATTERNS)}")
+    P, Q = rows[:n_p], rows[n_p : n_p + n_q]
+    extra = {"shape": shape} if pattern in ("square", "stripes") else {}
+    observed = getattr(masks, pattern)(Q, missing=missing, random_state=rng, **extra)
+    return Split(P, masks.apply(Q, observed), Q, seed)
+
+
+def measure(
+    done: Completion, S: NDArray[Any], S0: NDArray[Any], truth: NDArray[Any], n_candidates: int
+) -> dict[str, Any]:
+    """Every measure of one completed matrix, as plain values."""
+    scores, true = S[n_candidates:, :n_candidates], truth[n_candidates:, :n_candidates]
+    block = {"n_candidates": n_candidates}
+    return {
+        "error": metrics.relative_squared_error(S, S0, truth),
+        "error_queries_candidates": metrics.relative_squared_error(S, S0, truth, **block, block="queries_candidates"),
+        "recall_fifth": metrics.recall_at(scores, true, k=0.2),
+        "recall_ten": metrics.recall_at(scores, true, k=10),
+        "ndcg": metrics.ndcg_at(scores, true, k=0.2),
+        "rank": done.rank,
+        "valid": done.validity.ok,
+        "fails": done.validity.failures(),
+    }
+
+
+def attempt(
+    method: str,
+    data: Split,
+    params: dict[str, Any] | None = None,
+    budget: float | None = None,
+    after: Callable[[Completion], dict[str, Any]] | None = None,
+) -> dict[str, Any]:
+    """Run one method on one split; whatever happens, a row comes back.
+
+    Parameters
+    ----------
+    method : str
+        A name from `sc.methods()`.
+    data : Split
+        What to run it on.
+    params : dict, optional
+        Parameters for `sc.complete`.
+    budget : float, optional
+        Seconds. Iterative methods are stopped there; every method that took longer is marked.
+    after : callable, optional
+        Is given the result right after the solve; what it returns goes into the row.
+
+    Returns
+    -------
+    dict
+        `outcome` is "done", "over budget" or "failed" with its `reason`; the measures where there is a result.
+    """
+    given = dict(params or {})
+    known = find(method).parameters
+    exact = given.get("solver", known.get("solver")) == "exact"  # one decomposition: nothing to stop
+    if budget is not None and "time_limit" in known and not exact:
+        given.setdefault("time_limit", budget)
+    row: dict[str, Any] = {"method": method, "outcome": "done", "reason": None, "seconds": None}
+    start = time.perf_counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotConvergedWarning)  # told in the row
+            done = complete(data.P, data.Q, method=method, random_state=data.seed, progress=False, **given)
+        row["seconds"] = time.perf_counter() - start
+        row.update(after(done) if after is not None else {})
+        row["status"] = done.status.code
+        row.update(measure(done, done.similarity(), data.S0, data.truth, len(data.P)))
+    except (SimcompleteError, ArithmeticError, ValueError, MemoryError, np.linalg.LinAlgError) as error:
+        told = " ".join(str(error).split()) or type(error).__name__
+        return {**row, "outcome": "failed", "reason": told, "seconds": time.perf_counter() - start}
+    if not done.status.ok:
+        row["reason"] = done.status.message
+    if budget is not None and (done.status.code == "time_limit" or row["seconds"] > budget):
+        row["outcome"] = "over budget"
+        row["reason"] = f"took {row['seconds']:.1f} s of {budget:g} s; this is how far it came"
+    return row
+
+
+def machine() -> dict[str, Any]:
+    """Facts about program and machine that belong to every measured row."""
+    return {
+        "simcomplete": __version__,
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "system": platform.system(),
+    }

@@ -1,0 +1,1 @@
+"""The posterior model of rows that may all be incomplete."""

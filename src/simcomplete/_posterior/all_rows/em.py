@@ -1,0 +1,286 @@
+"""Factor analysis of rows of which every one may be incomplete, by EM.
+
+    x = mean + W z + noise,   z ~ N(0, I_r),   noise_f ~ N(0, psi_f)
+
+E step: G_i = I + sum over observed f of w_f w_f^T / psi_f, one matrix product for all rows. M step: one system of
+r + 1 unknowns per feature, for (w_f, mean_f). `pooled` noise is probabilistic PCA. With `averaged` loadings the
+uncertainty of (w_f, mean_f), noise_f * (its system)^-1, enters the E step and the completions, and every factor has
+its own ridge, learnt from the loadings: then a rank that is too high does no harm (variational Bayes, Ilin & Raiko,
+JMLR 11, 2010). Otherwise it is maximum likelihood with a small ridge. Either way the bound that is maximised can only
+rise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from simcomplete._method.iterate import Facts, Limits, Run, iterate
+from simcomplete._posterior.all_rows.packing import BLOCK, Matrix, Rows, fold, triangle, unfold
+from simcomplete._rows.memory import require
+
+ITERATIONS = 25
+KAPPA = 5.0  # values that the prior of a noise counts for
+FLOOR = 1e-3  # least noise, in mean variances
+FIRST_NOISE = 0.3  # noise of a feature at the start, in its variances
+RIDGE = 1e-3  # on W, times n / r
+MEAN_RIDGE = 1e-3  # the observed mean of a feature counts for this many further values: columns seen nowhere stay there
+
+
+class Latent(NamedTuple):
+    """What the observed values of rows tell of their factors."""
+
+    z: Matrix  # (rows, r), expected factors
+    spread: Matrix  # (rows, r(r+1)/2), their covariance
+    misfit: Matrix  # (rows,), squared distance of the observed values from the model, |o| in the mean
+    bound: float  # sum of log-likelihoods (averaged loadings: of their lower bound)
+
+    def moments(self) -> Matrix:
+        """E[(z, 1)(z, 1)^T], flat: (rows, (r+1)(r+2)/2)."""
+        r = self.z.shape[1]
+        i, j = triangle(r).upper
+        flat = np.ones((len(self.z), (r + 1) * (r + 2) // 2))
+        flat[:, triangle(r + 1).inner] = self.spread + self.z[:, i] * self.z[:, j]
+        flat[:, triangle(r + 1).edge] = self.z
+        return flat
+
+
+class Filled(NamedTuple):
+    """Completed rows: what is observed stays; variance of what is not; misfit per observed value."""
+
+    values: Matrix
+    variance: Matrix
+    misfit: Matrix
+
+
+@dataclass(frozen=True)
+class Factors:
+    """A fitted model; `spread` is the uncertainty of (w_f, mean_f) over noise_f, flat, or None for point loadings.
+
+    Examples
+    --------
+    >>> one = Factors(np.zeros(2), np.array([[1.0], [1.0]]), np.array([0.5, 0.5]))
+    >>> one.complete(Rows.of(np.array([[3.0, np.nan]]))).values  # 3 * 1 / (1 + 0.5)
+    array([[3., 2.]])
+    """
+
+    mean: Matrix
+    loadings: Matrix
+    noise: Matrix
+    spread: Matrix | None = None
+    ridge: Matrix | None = None
+    prior: float = 0.0  # what the priors add to the bound
+
+    @property
+    def rank(self) -> int:
+        """How many factors."""
+        return int(self.loadings.shape[1])
+
+    @cached_property
+    def _precisions(self) -> Matrix:
+        """w_f w_f^T / psi_f, flat; with the uncertainty of w_f where it is averaged over."""
+        i, j = triangle(self.rank).upper
+        outer = self.loadings[:, i] * (self.loadings / self.noise[:, None])[:, j]
+        return outer if self.spread is None else outer + self.spread[:, triangle(self.rank + 1).inner]
+
+    def expect(self, rows: Rows) -> Latent:
+        """The E step: expected factors of rows. Rows that share a mask share a factorisation."""
+        psi, M, r = self.noise, rows.observed, self.rank
+        gap = (rows.values - self.mean) * M
+        side = gap @ (self.loadings / psi[:, None])
+        known = M @ np.log(2 * np.pi * psi)
+        if self.spread is not None:
+            side -= M @ self.spread[:, triangle(r + 1).edge]
+            known += M @ self.spread[:, -1]
+        _, first, which = np.unique(rows.pattern, return_index=True, return_inverse=True)
+        G = unfold(M[first] @ self._precisions, r)
+        G[:, np.arange(r), np.arange(r)] += 1.0
+        inverse = np.linalg.inv(G)
+        z = np.matmul(inverse[which], side[:, :, None])[:, :, 0]
+        misfit = np.sum(gap * gap / psi, axis=1) - np.sum(side * z, axis=1)
+        bound = -0.5 * float(np.sum(known + misfit + np.linalg.slogdet(G)[1][which]))
+        return Latent(z, fold(inverse)[which], misfit, bound)
+
+    @cached_property
+    def _variances(self) -> tuple[Matrix, Matrix | None]:
+        """What moments of the factors are multiplied with to give variances of values."""
+        r = self.rank
+        i, j = triangle(r).upper
+        outer = (self.loadings[:, i] * self.loadings[:, j] * triangle(r).times).T
+        spread = self.spread
+        return outer, None if spread is None else (self.noise[:, None] * spread * triangle(r + 1).times).T
+
+    def complete(self, rows: Rows) -> Filled:
+        """Expected values of what is missing, and their variances: noise, factors, and loadings where averaged."""
+        outer, extra = self._variances
+        values, variance = np.empty_like(rows.values), np.empty_like(rows.values)
+        misfit = np.empty(len(values))
+        for part, some in rows.blocks(self.row_bytes):
+            latent = self.expect(some)
+            v = self.noise + latent.spread @ outer
+            if extra is not None:
+                v += latent.moments() @ extra
+            seen = some.observed > 0
+            values[part] = np.where(seen, some.values, self.mean + latent.z @ self.loadings.T)
+            variance[part] = np.where(seen, 0.0, np.maximum(v, 0.0))
+            # One further value that fits as expected: rows with little observed are nothing special.
+            misfit[part] = (np.maximum(latent.misfit, 0.0) + 1.0) / (some.observed.sum(axis=1) + 1.0)
+        return Filled(values, variance, misfit)
+
+    def sums(self, rows: Rows) -> Sums:
+        """The E step for all rows, summed up for the M step, block by block."""
+        d, q = len(self.mean), self.rank + 1
+        moments, cross, bound = np.zeros((d, q * (q + 1) // 2)), np.zeros((d, q)), 0.0
+        for _, some in rows.blocks(self.row_bytes):
+            latent = self.expect(some)
+            moments += some.observed.T @ latent.moments()
+            cross += some.values.T @ np.column_stack([latent.z, np.ones(len(latent.z))])
+            bound += latent.bound
+        return Sums(moments, cross, bound)
+
+    @property
+    def row_bytes(self) -> int:
+        """What one row of a block takes in the E step."""
+        return 8 * (5 * (self.rank + 1) ** 2 + 4 * len(self.mean))
+
+
+class Sums(NamedTuple):
+    """Per feature, over the rows where it is observed: E[(z, 1)(z, 1)^T], flat, and x (z, 1); and the bound."""
+
+    moments: Matrix
+    cross: Matrix
+    bound: float
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows, centred at the observed means of the features, and what the M step needs to know of them."""
+
+    rows: Rows
+    centre: Matrix
+    counts: Matrix
+    squares: Matrix
+    variance: float
+    pooled: bool
+    averaged: bool
+
+    @classmethod
+    def of(cls, rows: Rows, pooled: bool, averaged: bool) -> Problem:
+        """Centre rows."""
+        counts = rows.observed.sum(axis=0)
+        centre = rows.values.sum(axis=0) / np.maximum(counts, 1.0)
+        values = (rows.values - centre) * rows.observed
+        squares = np.sum(values * values, axis=0)
+        variance = float(np.mean(squares / np.maximum(counts, 1.0)))
+        # Columns that never change still need a noise above 0: then the scale is that of the values.
+        scale = float(np.max(np.abs(rows.values), initial=0.0)) or 1.0
+        variance = max(variance, 1e-12 * scale**2)
+        return cls(Rows(values, rows.observed, rows.pattern), centre, counts, squares, variance, pooled, averaged)
+
+    def start(self, rank: int) -> Factors:
+        """From the SVD of the zero-filled rows divided by the observed share."""
+        from sklearn.utils.extmath import randomized_svd  # slow to import, and needed here only
+
+        n, share = len(self.rows.values), max(float(self.rows.observed.mean()), 1e-12)
+        _, s, Vt = randomized_svd(self.rows.values / share, rank, random_state=0)
+        own = FIRST_NOISE * np.maximum(self.squares / np.maximum(self.counts, 1.0), FLOOR * self.variance)
+        noise = np.full_like(own, own.mean()) if self.pooled else own
+        ridge = np.full(rank, RIDGE * n / rank)
+        return Factors(np.zeros_like(noise), Vt.T * (s / np.sqrt(n)), noise, None, ridge)
+
+    def maximise(self, model: Factors, sums: Sums) -> Factors:
+        """The M step: a system of r + 1 unknowns per feature, its noise, and the ridge of every factor."""
+        r, ridge = model.rank, model.ridge
+        assert ridge is not None  # start gives one
+        d, q = len(self.counts), r + 1
+        A = unfold(sums.moments, q)
+        A[:, np.arange(q), np.arange(q)] += np.append(ridge, MEAN_RIDGE)
+        inverse = np.linalg.inv(A)
+        both = np.matmul(inverse, sums.cross[:, :, None])[:, :, 0]
+        # x^T x - b^T theta is the expected squared residual and what the ridge costs, in one.
+        residual = np.maximum(self.squares - np.sum(sums.cross * both, axis=1), 0.0)
+        noise = self._noise(residual)
+        W, mean, spread = both[:, :r].copy(), both[:, r].copy(), None
+        prior = -self._noise_prior(noise)
+        if self.averaged:
+            spread = fold(inverse)
+            own = np.sum(spread[:, triangle(q).times == 1], axis=0)
+            ridge = d / np.maximum(np.sum(W * W / noise[:, None], axis=0) + own[:r], 1e-300)
+            # Minus the divergence of what is known of (w_f, mean_f) from their prior, with the ridge just learnt.
+            volume = float(np.sum(np.linalg.slogdet(A)[1])) - d * float(np.sum(np.log(ridge)) + np.log(MEAN_RIDGE))
+            prior -= 0.5 * (float(own @ np.append(ridge, MEAN_RIDGE)) - d * q + volume)
+        prior -= 0.5 * float(np.sum(both**2 @ np.append(ridge, MEAN_RIDGE) / noise))
+        return Factors(mean, W, noise, spread, ridge, prior)
+
+    def _noise(self, residual: Matrix) -> Matrix:
+        floor = FLOOR * self.variance
+        if self.pooled:
+            shared = (residual.sum() + KAPPA * self.variance) / (self.counts.sum() + KAPPA)
+            return np.full_like(residual, max(float(shared), floor))
+        return np.maximum((residual + KAPPA * self.variance) / (self.counts + KAPPA), floor)
+
+    def _noise_prior(self, noise: Matrix) -> float:
+        each = 0.5 * KAPPA * (self.variance / noise + np.log(noise))
+        return float(each[0] if self.pooled else each.sum())
+
+
+State = tuple[Factors, Sums]
+
+
+def fit(
+    rows: Rows, rank: int, *, pooled: bool = False, averaged: bool = True, limits: Limits | None = None
+) -> tuple[Factors, Run[State]]:
+    """Fit a factor model to incomplete rows by EM.
+
+    Parameters
+    ----------
+    rows, rank : Rows, int
+        Rows of any scale, and how many factors: at most the smaller side of the rows.
+    pooled : bool
+        One noise for all features (probabilistic PCA) instead of one each (factor analysis).
+    averaged : bool
+        Average over the loadings instead of taking the likeliest.
+    limits : Limits, optional
+        25 iterations unless told.
+
+    Returns
+    -------
+    Factors, Run
+        The model, in the rows' own units, and how it went. The objective is minus the bound on the log-likelihood,
+        priors included, per observed value: it never rises.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((200, 1)) @ np.ones((1, 6)) + 0.1 * rng.standard_normal((200, 6))
+    >>> X[rng.random(X.shape) < 0.3] = np.nan
+    >>> model, run = fit(Rows.of(X), rank=1)
+    >>> bool(np.all(model.noise < 0.1)), run.n_iter, str(run.status)
+    (True, 25, 'max_iter: all 25 iterations made')
+    """
+    n, d = rows.values.shape
+    q = rank + 1
+    require(
+        8 * (4 * n * d + 2 * d * q * q + 3 * d * q * (q + 1) // 2) + 2 * BLOCK,
+        f"a model of {rank} factors of {n} x {d} values",
+        "use fewer factors (ranks=...) or fewer features",
+    )
+    problem = Problem.of(rows, pooled, averaged)
+    count = max(float(rows.observed.sum()), 1.0)
+
+    def step(state: State) -> State:
+        model = problem.maximise(*state)
+        return model, model.sums(problem.rows)
+
+    def measure(state: State) -> Facts:
+        model, sums = state
+        return {"objective": -(sums.bound + model.prior) / count, "noise": float(model.noise.mean())}
+
+    # The start has point loadings, whose bound is not comparable: the first M step comes before the counting.
+    first = problem.start(rank)
+    run = iterate(step((first, first.sums(problem.rows))), step, measure=measure, limits=limits or Limits(ITERATIONS))
+    best = run.best[0]
+    return replace(best, mean=problem.centre + best.mean), run

@@ -1,0 +1,277 @@
+"""Similarities of rows of which every one may be incomplete: a factor model, chosen on values that were hidden.
+
+Rank, noise (one per feature, or pooled) and space (raw rows, or rows of a common length) are those that find a
+twentieth of the observed values again. Then lengths and errors are learnt, and the model is fitted to all values.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcomplete._method.iterate import Limits, Run
+from simcomplete._posterior.all_rows.calibrate import Calibration, Rehearsal, RowModel
+from simcomplete._posterior.all_rows.em import ITERATIONS, State, fit
+from simcomplete._posterior.all_rows.packing import Matrix, Rows, Scaling, groups, keys, positive
+from simcomplete._posterior.candidates.model import Vectors
+from simcomplete._result.status import Status
+
+RANKS = (5, 10, 20, 40)
+MODELS = ("fa", "ppca")
+SPACES = ("raw", "unit")
+SHARE = 0.05  # of the observed values is hidden
+TRIAL = 10  # iterations while choosing
+CHOSEN_ON = 3000  # rows at most; all rows in the final fit
+FEWEST = 20  # distinct rows, and hidden values, to choose anything by
+WORST = 1e6  # an error above this is not told from others
+CUT = ("time_limit", "stopped", "interrupted")  # how a run ends that must not be followed by another
+
+
+class Setting(NamedTuple):
+    """What is chosen."""
+
+    space: str
+    model: str
+    rank: int
+
+    def fit(self, X: Matrix, averaged: bool, limits: Limits) -> tuple[RowModel, Run[State]]:
+        """Fit a model with it."""
+        scaling = Scaling.of(X, self.space)
+        rows = Rows.of(X / scaling.sizes(X)[:, None])
+        factors, run = fit(rows, self.rank, pooled=self.model == "ppca", averaged=averaged, limits=limits)
+        return RowModel(factors, scaling), run
+
+
+class RowsChoice(NamedTuple):
+    """What was chosen and learnt."""
+
+    space: str
+    model: str
+    rank: int
+    strength: float
+    power: float
+    expected_squared_error: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return self._asdict()
+
+
+@dataclass(frozen=True)
+class RowsCompletion:
+    """Completed similarities S = U U^T with diagonal 1, and how they were found.
+
+    Attributes
+    ----------
+    U : array of shape (n, d)
+        Vectors: unit for complete rows, shorter the more stays unknown, 0 in features that nobody has.
+    setting : Setting
+        Space, model ("fa" or "ppca") and rank.
+    model, seen
+        What `vectors` uses: the fitted model, and which features somebody has.
+    table : list of dict
+        What was tried, and the error of the hidden values relative to the energy of their rows.
+    expected_squared_error : float or None
+        Of one similarity; None where there was too little to learn it from.
+    quantiles : array of shape (1001,) or None
+        At ``np.linspace(0, 1, 1001)``: the error of s_ij is below ``sqrt(1 - |u_i|^2 |u_j|^2)`` times these.
+    history, status
+        Of the final fit.
+    """
+
+    U: Matrix
+    setting: Setting
+    model: RowModel = field(repr=False)
+    seen: NDArray[np.bool_] = field(repr=False)
+    table: list[dict[str, Any]]
+    expected_squared_error: float | None
+    quantiles: Matrix | None = field(repr=False)
+    history: list[dict[str, float]] = field(repr=False)
+    status: Status
+
+    @property
+    def unit(self) -> Matrix:
+        """The vectors of the fitted rows, by the name they have in a model of complete candidates."""
+        return self.U
+
+    @property
+    def diagonal(self) -> Matrix:
+        """What U U^T lacks to a diagonal of 1."""
+        return np.asarray(np.maximum(1.0 - np.sum(self.U**2, axis=1), 0.0))
+
+    @property
+    def choice(self) -> RowsChoice:
+        """What was chosen."""
+        return RowsChoice(*self.setting, self.model.strength, self.model.power, self.expected_squared_error)
+
+    def vectors(self, X: Matrix) -> Vectors:
+        """Vectors of any rows, NaN where missing, each alone; of the fitted rows those in `U`."""
+        U = np.zeros(X.shape)
+        U[:, self.seen] = self.model.vectors(self.model.fill(X[:, self.seen]))
+        return Vectors(U, np.sqrt(np.sum(U * U, axis=1)))
+
+
+def complete_rows(
+    X: Matrix,
+    rng: np.random.Generator,
+    *,
+    ranks: tuple[int, ...] = RANKS,
+    models: tuple[str, ...] = MODELS,
+    spaces: tuple[str, ...] = SPACES,
+    masks: NDArray[np.bool_] | None = None,
+    averaged: bool = True,
+    limits: Limits | None = None,
+) -> RowsCompletion:
+    """Complete the similarities of rows of which every one may be incomplete.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Rows, NaN where missing.
+    rng : Generator
+        Chooses what is hidden; the order of the rows does not matter to it.
+    ranks, models, spaces : tuple
+        What to choose from. Ranks must lie below d/2 and n; where none does, one that does is taken. "fa" has a noise
+        for every feature, "ppca" one for all; "unit" gives rows a common length first.
+    masks : array of bool, shape (m, d), optional
+        Which values new rows will have, to learn lengths and errors for; those of the incomplete rows unless given.
+    averaged : bool
+        Average over the loadings, see `simcomplete._posterior.all_rows.em.fit`.
+    limits : Limits, optional
+        For all of it together; `max_iter` is that of the final fit, 25 unless told.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((60, 2)) @ rng.standard_normal((2, 12))
+    >>> X[rng.random(X.shape) < 0.4] = np.nan
+    >>> done = complete_rows(X, np.random.default_rng(1))
+    >>> done.U.shape, done.setting.rank, bool(np.allclose(done.vectors(X[:1]).u, done.U[:1]))
+    ((60, 12), 5, True)
+    """
+    seen = np.asarray(~np.isnan(X).all(axis=0))
+    seen |= not seen.any()
+    # In an order of their own, so that the same rows give the same answer in any order.
+    order = np.argsort(keys(X), kind="stable")
+    rows = X[order][:, seen]
+    clock = _Clock(limits or Limits(ITERATIONS, label="posterior"), averaged)
+    some = rows[np.sort(rng.permutation(len(rows))[:CHOSEN_ON])]
+    setting, table, fitted = _choose(some, rng, _allowed(ranks, *some.shape), models, spaces, clock)
+    calibration: Calibration | None = None
+    rehearsal = None if clock.cut else Rehearsal.of(some, None if masks is None else masks[:, seen], rng)
+    if rehearsal is not None:
+        fitted = clock.fit(setting, rehearsal.X, TRIAL)
+        calibration = rehearsal.calibrate(fitted[0].with_local(rehearsal.X, rng))
+    if fitted is None or not clock.cut:
+        fitted = clock.fit(setting, rows, clock.limits.max_iter)
+    model, run = fitted
+    if calibration is not None and calibration.strength > 0:
+        model = model.with_local(rows, rng)
+    filled = model.fill(rows)
+    if calibration is not None:
+        model = model.tuned(calibration.strength, calibration.power, filled)
+    U = np.zeros(X.shape)
+    U[np.ix_(order, np.flatnonzero(seen))] = model.vectors(filled)
+    return RowsCompletion(
+        U,
+        setting,
+        model,
+        seen,
+        table,
+        None if calibration is None else calibration.expected(U),
+        None if calibration is None else calibration.quantiles,
+        run.history,
+        clock.cut or run.status,
+    )
+
+
+class _Clock:
+    """Fits models within limits that hold for all of them together."""
+
+    def __init__(self, limits: Limits, averaged: bool) -> None:
+        self.limits, self.averaged = limits, averaged
+        self.cut: Status | None = None  # how it ended, when it must not go on
+        self._began = time.monotonic()
+
+    def fit(self, setting: Setting, X: Matrix, most: int) -> tuple[RowModel, Run[State]]:
+        limits = replace(self.limits, max_iter=min(most, self.limits.max_iter))
+        if limits.time_limit is not None:
+            limits = replace(limits, time_limit=max(limits.time_limit - (time.monotonic() - self._began), 0.0))
+        model, run = setting.fit(X, self.averaged, limits)
+        if run.status.code in CUT:
+            told = {
+                "time_limit": f"time_limit={self.limits.time_limit} s was over: allow more time",
+                "stopped": "the callback stopped the run",
+                "interrupted": "interrupted",
+            }[run.status.code]
+            self.cut = Status(run.status.code, f"{told}; this is the best so far", ok=False)
+        return model, run
+
+
+def _choose(
+    X: Matrix,
+    rng: np.random.Generator,
+    ranks: tuple[int, ...],
+    models: tuple[str, ...],
+    spaces: tuple[str, ...],
+    clock: _Clock,
+) -> tuple[Setting, list[dict[str, Any]], tuple[RowModel, Run[State]] | None]:
+    """Try every space and model at a middle rank, then climb from there with the two best.
+
+    Returns the best setting, what was tried, and what was fitted with it, without the hidden values.
+    """
+    known = ~np.isnan(X)
+    # Copies of a row lose the same values, or they would tell them.
+    copies = groups(keys(X))
+    hidden = (rng.random((int(copies.max()) + 1, X.shape[1])) < SHARE)[copies] & known
+    hidden[(known & ~hidden).sum(axis=1) == 0] = False
+    if copies.max() + 1 < FEWEST or hidden.sum() < FEWEST:
+        return Setting(spaces[-1], models[-1], ranks[0]), [], None
+    left = np.where(hidden, np.nan, X)
+    errors: dict[Setting, float] = {}
+    best: tuple[RowModel, Run[State]] | None = None
+
+    def attempt(setting: Setting) -> float:
+        nonlocal best
+        if not clock.cut and setting not in errors:
+            fitted = clock.fit(setting, left, TRIAL)
+            errors[setting] = _error(fitted[0], X, left, hidden)
+            if errors[setting] <= min(errors.values()):
+                best = fitted
+        return errors.get(setting, np.inf)
+
+    middle = len(ranks) // 2
+    for space, model in product(spaces, models):
+        attempt(Setting(space, model, ranks[middle]))
+    for first in sorted(errors, key=errors.__getitem__)[:2]:
+        for way in (1, -1):
+            at, least = middle + way, errors[first]
+            while 0 <= at < len(ranks) and attempt(first._replace(rank=ranks[at])) < least:
+                least = errors[first._replace(rank=ranks[at])]
+                at += way
+            if least < errors[first]:
+                break
+    chosen = min(errors, key=errors.__getitem__)
+    return chosen, [{**setting._asdict(), "error": error} for setting, error in errors.items()], best
+
+
+def _error(model: RowModel, X: Matrix, left: Matrix, hidden: NDArray[np.bool_]) -> float:
+    """Squared error of hidden values over the energy of their row, in the mean over rows: no row counts for more."""
+    rows = np.flatnonzero(hidden.any(axis=1))
+    whole, some, gone = np.nan_to_num(X[rows]), left[rows], hidden[rows]
+    top = positive(np.max(np.abs(whole), axis=1))
+    scale = model.scaling.sizes(some) / top
+    with np.errstate(over="ignore"):  # rows that are nothing beside others, in raw space: as bad as can be
+        gap = np.where(gone, model.fill(some).values * scale[:, None] - whole / top[:, None], 0.0)
+        squares = np.minimum(np.sum(gap * gap, axis=1), WORST)
+    return float(np.mean(squares / positive(np.sum((whole / top[:, None]) ** 2, axis=1))))
+
+
+def _allowed(ranks: tuple[int, ...], n: int, d: int) -> tuple[int, ...]:
+    inside = tuple(sorted({r for r in ranks if r < d / 2 and r < n}))
+    return inside or (max(1, (min(n, d) - 1) // 2),)

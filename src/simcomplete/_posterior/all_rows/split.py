@@ -1,0 +1,52 @@
+"""Rows of which some are complete: those are candidates for the others, where they know more than a model of all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcomplete._posterior.candidates.grid import Choice
+from simcomplete._posterior.candidates.model import Posterior, Vectors
+from simcomplete._posterior.candidates.moments import Matrix
+from simcomplete._posterior.candidates.stack import Stack
+
+FEWEST = 100  # complete rows
+SHARE = 0.4  # of all observed values; with less in complete rows the factor model, which sees all, errs less
+
+
+def candidates_among(X: Matrix) -> NDArray[np.bool_] | None:
+    """Tell which rows are complete, where they can be candidates for the others; None where they should not.
+
+    Examples
+    --------
+    >>> X = np.ones((150, 4))
+    >>> X[120:, 0] = np.nan
+    >>> int(candidates_among(X).sum())
+    120
+    >>> X[50:, 0] = np.nan  # few are complete
+    >>> candidates_among(X)
+    """
+    observed = ~np.isnan(X)
+    whole: NDArray[np.bool_] = np.all(observed, axis=1)
+    count = int(whole.sum())
+    enough = FEWEST <= count < len(X) and count * X.shape[1] >= SHARE * int(observed.sum())
+    return whole if enough else None
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A model of the complete rows, and the vectors of all rows by it."""
+
+    model: Posterior = field(repr=False)
+    unit: Matrix
+
+    @property
+    def choice(self) -> Choice | Stack | None:
+        """What was chosen."""
+        return self.model.choice
+
+    def vectors(self, X: Matrix) -> Vectors:
+        """Vectors of any rows, NaN where missing."""
+        return self.model.vectors(X)

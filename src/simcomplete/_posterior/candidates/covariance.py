@@ -1,0 +1,175 @@
+"""Covariances to condition on: a matrix, or a low-rank part plus a diagonal; each can be shrunk towards a diagonal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from simcomplete._posterior.shared.neighbours import distinct
+
+Matrix = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Solve = Callable[[Matrix], Matrix]
+REMEMBERED = 32  # masks whose factorisation is kept between calls
+
+
+class Covariance(Protocol):
+    """What conditioning asks of a covariance."""
+
+    @property
+    def variances(self) -> Matrix:
+        """Its diagonal."""
+
+    def shrunk(self, delta: float) -> Covariance:
+        """(1 - delta) C + delta diag(C_ff/2 + tr(C)/(2 d)).
+
+        Half of the target is each feature's own variance, half the mean of all: a purely diagonal one explodes on rare
+        features, a purely scalar one ignores that features differ.
+        """
+
+    def times(self, A: Matrix) -> Matrix:
+        """Return A C."""
+
+    def solvers(self, observed: Mask) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Solve]]:
+        """For every distinct mask: the rows that have it, its features o, and B -> C_oo^-1 B."""
+
+
+@dataclass(frozen=True)
+class Dense:
+    """A covariance matrix."""
+
+    C: Matrix
+    _known: dict[bytes, Solve] = field(default_factory=dict, repr=False, compare=False)
+    _shrunk: dict[float, Dense] = field(default_factory=dict, repr=False, compare=False)
+
+    def __reduce__(self) -> tuple[type[Dense], tuple[Matrix]]:
+        return Dense, (self.C,)  # what is remembered cannot be pickled, and need not be
+
+    @property
+    def variances(self) -> Matrix:
+        """Its diagonal."""
+        return np.diag(self.C)
+
+    @cached_property
+    def precision(self) -> Matrix:
+        """Its inverse."""
+        return cholesky(self.C)(np.eye(len(self.C)))
+
+    def shrunk(self, delta: float) -> Dense:
+        """Shrink towards the diagonal target; the last one asked for is remembered."""
+        if delta not in self._shrunk:
+            S = (1 - delta) * self.C
+            S[np.diag_indices(len(S))] += delta * target(self.variances)
+            self._shrunk.clear()
+            self._shrunk[delta] = Dense(S)
+        return self._shrunk[delta]
+
+    def times(self, A: Matrix) -> Matrix:
+        """Return A C."""
+        return A @ self.C
+
+    def solvers(self, observed: Mask) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Solve]]:
+        """By Cholesky of C_oo, or of the precision's missing part when more is observed than missing."""
+        for mask, rows in groups(observed):
+            key = np.packbits(mask).tobytes()
+            if key not in self._known:
+                self._known[key] = self._solver(mask)
+                if len(self._known) > REMEMBERED:  # the oldest goes, so that memory stays bounded
+                    del self._known[next(iter(self._known))]
+            yield rows, np.flatnonzero(mask), self._known[key]
+
+    def _solver(self, mask: Mask) -> Solve:
+        o, u = np.flatnonzero(mask), np.flatnonzero(~mask)
+        if len(o) <= len(self.C) // 2:
+            return cholesky(self.C[np.ix_(o, o)])
+        return _by_precision(self.precision, o, u)
+
+
+@dataclass(frozen=True)
+class LowRank:
+    """W W^T + diag(psi): nothing d x d, and |o| r^2 + r^3 for each mask (Woodbury)."""
+
+    W: Matrix
+    psi: Matrix
+
+    @property
+    def variances(self) -> Matrix:
+        """Its diagonal."""
+        return np.asarray(np.sum(self.W * self.W, axis=1) + self.psi)
+
+    def shrunk(self, delta: float) -> LowRank:
+        """Shrink towards the diagonal target, which goes into psi."""
+        wanted = target(self.variances)
+        psi = (1 - delta) * self.psi + delta * wanted
+        return LowRank(np.sqrt(1 - delta) * self.W, np.maximum(psi, 1e-9 * max(float(wanted.mean()), 1e-300)))
+
+    def times(self, A: Matrix) -> Matrix:
+        """Return A C."""
+        return np.asarray((A @ self.W) @ self.W.T + A * self.psi)
+
+    def solvers(self, observed: Mask) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Solve]]:
+        """By the small matrix I + W_o^T psi_o^-1 W_o."""
+        for mask, rows in groups(observed):
+            o = np.flatnonzero(mask)
+            yield rows, o, self._woodbury(o)
+
+    def _woodbury(self, o: NDArray[np.int64]) -> Solve:
+        W, psi = self.W[o], self.psi[o][:, None]
+        inner = cholesky(np.eye(W.shape[1]) + W.T @ (W / psi))
+        return lambda B: np.asarray(B / psi - (W / psi) @ inner(W.T @ (B / psi)))
+
+
+class Conditioner:
+    """C_oo^-1 for the observed features o of every row; each distinct mask is factorised once and remembered."""
+
+    def __init__(self, covariance: Covariance, observed: Mask) -> None:
+        self._parts = [(rows, o, solve) for rows, o, solve in covariance.solvers(observed) if len(o)]
+
+    def weigh(self, sides: Matrix) -> Matrix:
+        """Return C_oo^-1 r_o for right-hand sides of shape (sides, rows, d), 0 where missing."""
+        out = np.zeros_like(sides)
+        every = np.arange(len(sides))
+        for rows, o, solve in self._parts:
+            block = sides[:, rows][:, :, o].reshape(-1, len(o)).T
+            out[np.ix_(every, rows, o)] = solve(block).T.reshape(len(sides), len(rows), len(o))
+        return out
+
+
+def target(variances: Matrix) -> Matrix:
+    """What a covariance is shrunk towards."""
+    return np.asarray(variances / 2 + variances.mean() / 2)
+
+
+def groups(observed: Mask) -> Iterator[tuple[Mask, NDArray[np.int64]]]:
+    """Rows that share a mask, so that each mask is factorised once."""
+    first, which = distinct(observed)
+    order = np.argsort(which, kind="stable")
+    edges = np.searchsorted(which[order], np.arange(len(first) + 1))
+    for g, row in enumerate(first):
+        yield observed[row], order[edges[g] : edges[g + 1]]
+
+
+def cholesky(A: Matrix) -> Solve:
+    """Factorise; one that fails is tried again with 1e-4 of the mean variance on the diagonal."""
+    for extra in (0.0, 1e-4, 1e-2):
+        try:
+            lifted = A if extra == 0 else A + extra * max(np.trace(A) / len(A), 1e-300) * np.eye(len(A))
+            factor = scipy.linalg.cho_factor(lifted, lower=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            continue
+        return lambda B: np.asarray(scipy.linalg.cho_solve(factor, B, check_finite=False))
+    return np.zeros_like  # no variance at all: nothing can be learnt from these features
+
+
+def _by_precision(L: Matrix, o: NDArray[np.int64], u: NDArray[np.int64]) -> Solve:
+    """C_oo^-1 = L_oo - L_ou L_uu^-1 L_uo with the precision matrix L = C^-1."""
+    if len(u) == 0:
+        return lambda B: L @ B
+    inner, L_oo, L_uo = cholesky(L[np.ix_(u, u)]), L[np.ix_(o, o)], L[np.ix_(u, o)]
+    return lambda B: L_oo @ B - L_uo.T @ inner(L_uo @ B)

@@ -1,0 +1,199 @@
+"""A stack instead of a choice: everything good is combined, still one vector per query (`effort="best"`).
+
+Every completion (space, neighbour weights, strength, clip) gets its own learnt lengths. Their soft average, by
+simulated error, is the first of sixteen directions; a ridge regression towards it combines them, its strength chosen by
+cross-validation over the simulated queries.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simcomplete._posterior.candidates.conditional import Fills, Queries, Space, unit_rows
+from simcomplete._posterior.candidates.grid import TOP, Objective
+from simcomplete._posterior.candidates.local import RIDGE_MOST, by_completion, ridge, smooth
+from simcomplete._posterior.candidates.moments import Matrix
+from simcomplete._posterior.shared.holdout import Rehearsal, choose_delta, ratios
+from simcomplete._posterior.shared.lengths import Lengths, learn
+from simcomplete._posterior.shared.neighbours import MOST
+from simcomplete.metrics import recall_at
+
+SOFTNESS = 0.02
+NEGLIGIBLE = 0.001
+STRENGTHS = (3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 1.0, 10.0)
+FOLDS = 5
+AVERAGED = (("k10", 0.0), *((k, a) for k in ("k5", "k10", "k20") for a in (0.75, 1.0)), ("r", 0.75), ("r", 1.0))
+STACKED = (("k10", 0.0), ("k5", 1.0), ("k20", 1.0), ("r", 1.0), ("p", 1.0))
+
+Key = tuple[str, str, float, bool]  # space, neighbour weights, strength, clip
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Shrinkage per space, lengths per completion, weights of the soft average, coefficients of the stack."""
+
+    deltas: dict[str, float]
+    lengths: dict[Key, Lengths]
+    average: dict[Key, float]
+    singles: tuple[Key, ...]
+    coefficients: Matrix
+    strength: float
+    error: float
+    recall: float
+    quantiles: Matrix
+
+    def vectors(self, spaces: dict[str, Space], unit: Matrix, queries: Queries) -> tuple[Matrix, Matrix]:
+        """Unit directions of completed rows, and their lengths."""
+        parts = complete(spaces, unit, queries, self.deltas)
+        calibrated = {key: parts.calibrated(key, self.lengths[key]) for key in {*self.average, *self.singles}}
+        B = directions(parts, calibrated, self.average, self.singles, spaces)
+        u = np.tensordot(self.coefficients, B, axes=1)
+        length = np.sqrt(np.sum(u * u, axis=1))
+        return unit_rows(u), np.minimum(length, 1.0)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The settings and the expected squared error of one similarity."""
+        told: dict[str, Any] = {f"delta_{name}": delta for name, delta in self.deltas.items()}
+        told |= {"expected_squared_error": self.error, "expected_recall": self.recall}
+        return {"stack": len(self.coefficients), "ridge": self.strength, **told}
+
+
+@dataclass(frozen=True)
+class Completed:
+    """All completions of some rows, by space."""
+
+    fills: dict[str, Fills]
+    features: dict[str, Matrix]
+
+    def calibrated(self, key: Key, lengths: Lengths) -> Matrix:
+        """One completion as vectors of learnt length."""
+        m = self.raw(key)
+        return unit_rows(m) * lengths.of(self.features[key[0]], np.sum(m * m, axis=1))[:, None]
+
+    def raw(self, key: Key) -> Matrix:
+        """One completion as it is."""
+        space, name, a, clip = key
+        return self.fills[space].completion(name, a, clip)
+
+
+def complete(spaces: dict[str, Space], unit: Matrix, queries: Queries, deltas: dict[str, float]) -> Completed:
+    """Complete rows in every space with every local prior, the second pass from the first one's answer."""
+    n = len(unit)
+    smoothing = queries.some(slice(None), MOST).near
+    priors = {f"k{k}": smooth(smoothing, float(k), n) for k in (5, 10, 20)}
+    priors["r"] = ridge(unit, queries.observed, queries.near)
+    fills, features = {}, {}
+    for name, space in spaces.items():
+        found = Fills(space, queries, deltas[name])
+        found.add(priors)
+        first = found.completion("k10", 0.75, clip=True)
+        near = by_completion(unit, first, RIDGE_MOST)
+        second = {"p": smooth(by_completion(unit, first, MOST), 5.0, n)}
+        if name == "unit":
+            second["q"] = ridge(unit, np.ones_like(queries.observed), near)
+        found.add(second)
+        fills[name], features[name] = found, found.features("k10", priors["k10"])
+    return Completed(fills, features)
+
+
+def directions(
+    parts: Completed,
+    calibrated: dict[Key, Matrix],
+    average: dict[Key, float],
+    singles: tuple[Key, ...],
+    spaces: dict[str, Space],
+) -> Matrix:
+    """The vectors to combine, (directions, rows, d), the soft average first."""
+    middle = sum(weight * calibrated[key] for key, weight in average.items())
+    unit = parts.fills["unit"]
+    mean = unit_rows(spaces["unit"].statistics.mean[None])
+    return np.stack(
+        [
+            np.asarray(middle),
+            np.where(unit.observed, middle, 0.0),
+            np.broadcast_to(mean, unit.values.shape),
+            *(calibrated[key] for key in singles),
+            unit.means["r"],
+            unit.means["k10"],
+        ]
+    )
+
+
+def learn_stack(rehearsal: Rehearsal, objective: Objective = "error") -> Stack:
+    """Learn lengths, the soft average and the stack on simulated queries.
+
+    With objective "recall" one direction alone takes the place of the stack where it finds more of the nearest.
+    """
+    spaces, T = rehearsal.spaces, rehearsal.truth
+    deltas = {name: choose_delta(rehearsal, space) for name, space in spaces.items()}
+    parts = complete(spaces, rehearsal.unit, rehearsal.queries, deltas)
+    wanted = {*AVERAGED, *STACKED}
+    keys = [(space, name, a, clip) for space in spaces for name, a in wanted for clip in (False, True)]
+    keys += [("unit", "q", 1.0, clip) for clip in (False, True)]
+    lengths, errors = {}, {}
+    for key in sorted(keys):
+        m = parts.raw(key)
+        S, size = unit_rows(m) @ rehearsal.others.T, np.sum(m * m, axis=1)
+        lengths[key], errors[key] = learn(parts.features[key[0]], size, S, T)
+    average = soft({key: e for key, e in errors.items() if key[1:3] in AVERAGED})
+    singles = tuple(
+        min(((space, name, a, clip) for clip in (False, True)), key=errors.__getitem__)
+        for space in spaces
+        for name, a in (*STACKED, *((("q", 1.0),) if space == "unit" else ()))
+    )
+    calibrated = {key: parts.calibrated(key, lengths[key]) for key in {*average, *singles}}
+    B = directions(parts, calibrated, average, singles, spaces)
+    coefficients, strength, outside = combine(B @ rehearsal.others.T, T)
+    recall = float(recall_at(outside, T, k=TOP))
+    if objective == "recall":
+        alone = [float(recall_at(S, T, k=TOP)) for S in B @ rehearsal.others.T]
+        if max(alone) > recall:
+            recall, first = max(alone), int(np.argmax(alone))
+            coefficients, outside = np.eye(len(B))[first], B[first] @ rehearsal.others.T
+    u = np.tensordot(coefficients, B, axes=1)
+    length = np.minimum(np.sqrt(np.sum(u * u, axis=1)), 1.0)
+    error = float(np.mean((T - outside) ** 2))
+    return Stack(deltas, lengths, average, singles, coefficients, strength, error, recall, ratios(T, outside, length))
+
+
+def soft(errors: dict[Key, float]) -> dict[Key, float]:
+    """Weights that fall with the error beyond the best, negligible ones dropped, summing to 1."""
+    best = min(errors.values())
+    weights = {key: float(np.exp(-(e / max(best, 1e-300) - 1) / SOFTNESS)) for key, e in errors.items()}
+    total = sum(weights.values())
+    kept = {key: w / total for key, w in weights.items() if w / total >= NEGLIGIBLE}
+    return {key: w / sum(kept.values()) for key, w in kept.items()}
+
+
+def combine(A: Matrix, T: Matrix) -> tuple[Matrix, float, Matrix]:
+    """Coefficients that bring sum_j c_j A_j near T, ridged towards the first direction alone.
+
+    Returns the coefficients, the ridge chosen by cross-validation, and the estimates from outside each row's fold.
+    """
+    count, rows, _ = A.shape
+    grams = np.einsum("ihp,jhp->hij", A, A, optimize=True)
+    sides = np.einsum("ihp,hp->hi", A, T, optimize=True)
+    size = np.mean(grams[:, np.arange(count), np.arange(count)], axis=0)
+    size = np.maximum(size, 1e-6 * size.max())
+    start = np.eye(count)[0]
+
+    def fit(which: Any, strength: float) -> Matrix:
+        penalty = strength * len(grams[which]) * size
+        left = grams[which].sum(axis=0) + np.diag(penalty)
+        return np.asarray(np.linalg.solve(left, sides[which].sum(axis=0) + penalty * start))
+
+    folds = np.arange(rows) % FOLDS
+
+    def outside(strength: float) -> Matrix:
+        estimate = np.empty_like(T)
+        for fold in range(min(FOLDS, rows)):
+            c = fit(folds != fold, strength) if rows > 1 else start
+            estimate[folds == fold] = np.tensordot(c, A[:, folds == fold], axes=1)
+        return estimate
+
+    tried = {strength: float(np.mean((T - outside(strength)) ** 2)) for strength in STRENGTHS}
+    best = min(tried, key=tried.__getitem__)
+    return fit(np.ones(rows, dtype=bool), best), best, outside(best)

@@ -1,0 +1,222 @@
+"""`posterior`: expected similarities given what was observed, the method to reach for first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcomplete._method.iterate import Limits
+from simcomplete._method.problem import Task
+from simcomplete._method.spec import Method
+from simcomplete._posterior.all_rows.em import ITERATIONS
+from simcomplete._posterior.all_rows.select import RowsCompletion, complete_rows
+from simcomplete._posterior.all_rows.split import Whole, candidates_among
+from simcomplete._posterior.candidates.grid import Objective
+from simcomplete._posterior.candidates.model import FEW, Effort, Posterior, check_settings
+from simcomplete._posterior.candidates.moments import Matrix
+from simcomplete._posterior.candidates.streamed import LARGE, Streamed
+from simcomplete._posterior.similarities.wiener import complete_similarities
+from simcomplete._result.completion import Completion
+from simcomplete._result.intervals import Bars
+from simcomplete._result.matrix import SymmetricMatrix
+from simcomplete._result.status import Status
+from simcomplete._rows.derived import UnitRows
+from simcomplete._rows.table import LazyRows
+from simcomplete._rows.validate import Samples
+from simcomplete._rows.xp import Array, like, on_accelerator, to_numpy
+from simcomplete.errors import InputError
+
+MANY = 2**22  # values; from here on a pass by block is cheaper than everything at once
+MOVED = 2**20  # values; fewer are brought here from an accelerator
+# Every row incomplete, effort="fast": rows as they are, one rank.
+FAST_ROWS: dict[str, Any] = {"ranks": (20,), "spaces": ("raw",)}
+
+
+def run(task: Task, params: dict[str, Any]) -> Completion:
+    """Complete by the form that fits what was given: candidates and queries, rows alone, or similarities alone."""
+    if task.given is not None:
+        return from_similarities(task, params)
+    if task.measure.metric != "cosine" or task.measure.positive:
+        raise InputError("posterior estimates cosines in [-1, 1]; leave out metric and positive")
+    if task.queries is None:
+        return from_rows(task, params)
+    return from_candidates(task, params)
+
+
+def from_candidates(task: Task, params: dict[str, Any]) -> Completion:
+    """Complete queries by the candidates' model, calibrated on the queries' own masks."""
+    if task.samples is not None and is_large(task.samples.values, held=params["effort"] == "best"):
+        return streamed(task, params)
+    scale = typical_length(task.table[: task.n_candidates])
+    table = task.table / scale
+    P, Q = table[: task.n_candidates], table[task.n_candidates :]
+    model = Posterior.fit(P, params["effort"])
+    model = model.calibrate(~np.isnan(Q), rng=task.rng, effort=params["effort"], objective=params["objective"])
+    found = model.vectors(Q)
+    factor = np.concatenate([model.unit, found.u])
+    trained = len(P) >= FEW
+    assert model.choice is not None  # calibrated above
+    return task.finish(
+        "posterior",
+        params,
+        SymmetricMatrix(factor=factor, diagonal=lack(factor), unit=True),
+        choice=model.choice.as_dict(),
+        bars=Bars(found.spread, model.choice.quantiles) if trained else None,
+        status=Status("computed", f"expected similarities, calibrated on {'your own' if trained else 'no'} candidates"),
+    )
+
+
+def streamed(task: Task, params: dict[str, Any]) -> Completion:
+    """The same over candidates that are read block by block; their rows of the factor are made when asked for."""
+    assert task.samples is not None and task.queries is not None  # from_candidates has both
+    P = task.samples.values
+    Q = np.asarray(to_numpy(task.queries.values), dtype=np.float64)
+    own: dict[str, Any] = {"effort": params["effort"], "objective": params["objective"], "progress": task.progress}
+    model, found = Streamed.fit(P, ~np.isnan(Q), rng=task.rng, queries=Q, **own)
+    assert found is not None  # queries were given
+    U = like(found.u, P[:1, :], dtype=P.dtype)
+    rest = np.concatenate([np.zeros(task.samples.n), lack(found.u)])
+    return task.finish(
+        "posterior",
+        params,
+        SymmetricMatrix(factor=UnitRows(P, U), diagonal=rest, unit=True),
+        choice=model.choice.as_dict(),
+        bars=Bars(found.spread, model.choice.quantiles),
+        status=Status("computed", "expected similarities, calibrated on your own candidates, in one pass over them"),
+    )
+
+
+def is_large(P: Array, *, held: bool) -> bool:
+    """Whether candidates are better read block by block than brought here; `held` where they should be, if they fit."""
+    most = LARGE if held else MOVED if on_accelerator(P) else MANY
+    many = int(P.shape[0]) * int(P.shape[1]) > most
+    return int(P.shape[0]) >= FEW and (many or isinstance(P, LazyRows))
+
+
+def from_rows(task: Task, params: dict[str, Any]) -> Completion:
+    """Complete rows of which every one may be incomplete: by the complete ones, or by a factor model of them all."""
+    check_settings(params["effort"], params["objective"])
+    whole = candidates_among(task.table)
+    if whole is not None:
+        return from_whole_rows(task, params, whole)
+    table = task.table / typical_length(np.nan_to_num(task.table))
+    found = fit_factors(table, task.rng, params["effort"], progress=task.progress)
+    return task.finish(
+        "posterior",
+        params,
+        SymmetricMatrix(factor=found.U, diagonal=lack(found.U), unit=True),
+        choice=found.choice.as_dict(),
+        history=found.history,
+        bars=None if found.quantiles is None else Bars(np.sqrt(lack(found.U)), found.quantiles),
+        status=found.status,
+    )
+
+
+def from_whole_rows(task: Task, params: dict[str, Any], whole: NDArray[np.bool_]) -> Completion:
+    """Complete rows with the complete ones among them as candidates; they stay where they are."""
+    P, Q = Samples(task.table[whole], None), Samples(task.table[~whole], None)
+    done = from_candidates(replace(task, samples=P, queries=Q, labels=None), params)
+    n_p, factor, spread = done.n_candidates, np.empty(task.table.shape), np.zeros(task.n)
+    assert done.bars is not None and done.matrix.factor is not None  # there are enough candidates to learn from
+    factor[whole] = to_numpy(done.matrix.factor[:n_p, :])
+    factor[~whole] = to_numpy(done.matrix.factor[n_p:, :])
+    spread[~whole] = done.bars.spread
+    return task.finish(
+        "posterior",
+        params,
+        SymmetricMatrix(factor=factor, diagonal=lack(factor), unit=True),
+        choice=done.choice,
+        bars=Bars(spread, done.bars.quantiles),
+        status=Status("computed", f"expected similarities, calibrated on the {n_p} complete rows"),
+    )
+
+
+def fit_rows(
+    X: Matrix, rng: np.random.Generator, effort: Effort, objective: Objective, masks: NDArray[np.bool_] | None = None
+) -> RowsCompletion | Whole:
+    """Fit a model of rows of which some are incomplete, calibrated for `masks` or for their own."""
+    whole = candidates_among(X)
+    if whole is None:
+        return fit_factors(X, rng, effort, masks=masks)
+    masks = ~np.isnan(X[~whole]) if masks is None else masks
+    model = Posterior.fit(X[whole], effort).calibrate(masks, rng=rng, effort=effort, objective=objective)
+    return Whole(model, model.vectors(X).u)
+
+
+def fit_factors(
+    X: Matrix,
+    rng: np.random.Generator,
+    effort: str,
+    *,
+    masks: NDArray[np.bool_] | None = None,
+    progress: bool | None = False,
+) -> RowsCompletion:
+    """Fit the factor model of incomplete rows with as much effort as asked for."""
+    limits = Limits(ITERATIONS, progress=progress, label="posterior")
+    return complete_rows(X, rng, masks=masks, limits=limits, **(FAST_ROWS if effort == "fast" else {}))
+
+
+def from_similarities(task: Task, params: dict[str, Any]) -> Completion:
+    """Filter the similarities of queries, given an exact block of candidates."""
+    n_p = task.n_candidates
+    if task.given_candidates is None or n_p == task.n:
+        raise InputError("posterior needs to know which rows are exact; give candidates= to complete_similarity()")
+    S = task.similarities
+    seen = None if task.overlap is None else np.diag(task.overlap)
+    found = complete_similarities(
+        S[:n_p, :n_p],
+        S[:n_p, n_p:],
+        None if seen is None else seen[n_p:],
+        None if seen is None else int(seen.max()),
+        rng=task.rng,
+        effort="fast" if params["effort"] == "fast" else "full",
+        query_diagonal=np.diag(S)[n_p:],
+        exact=True,
+    )
+    spread = np.sqrt(np.maximum(1 - found.lengths**2, 1e-4))
+    return task.finish(
+        "posterior",
+        params,
+        SymmetricMatrix(factor=found.factor, diagonal=found.diagonal),
+        choice=found.as_dict(),
+        bars=Bars(spread, found.choice.quantiles),
+        status=Status("computed", "expected similarities by a local Wiener filter, calibrated on the exact block"),
+    )
+
+
+def lack(U: Matrix) -> Matrix:
+    """What the squares of rows lack to 1; exactly 0 where it is rounding."""
+    rest = 1 - np.sum(U * U, axis=1)
+    return np.where(rest > 4 * U.shape[1] * np.finfo(np.float64).eps, rest, 0.0)
+
+
+def typical_length(P: Matrix) -> float:
+    """Median length of a candidate, so that squares of huge or tiny values stay in range."""
+    top = float(np.max(np.abs(P)))
+    if top == 0:
+        return 1.0
+    length = np.sqrt(np.sum((P / top) ** 2, axis=1))
+    return top * float(np.median(length[length > 0]))
+
+
+METHODS = (
+    Method(
+        name="posterior",
+        family="posterior",
+        acts_on="both",
+        regularizer="Gaussian prior around neighbours",
+        solver="conditional expectation",
+        psd=True,
+        low_rank=False,
+        keeps_candidates=True,
+        random=True,
+        out_of_sample=True,
+        reference="this project: local-prior Gaussian with learnt lengths",
+        uses=frozenset({"overlap"}),
+        parameters={"effort": "full", "objective": "error"},
+        run=run,
+    ),
+)

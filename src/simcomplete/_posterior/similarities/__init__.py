@@ -1,0 +1,1 @@
+"""The posterior model of similarities alone."""

@@ -1,0 +1,289 @@
+"""The local Wiener filter of similarities, and the self-supervised choice of its settings.
+
+Candidates are rows U sqrt(w), S_pp = U diag(w) U^T; a query is a vector v in the same coordinates, seen through noise:
+
+    y = diag(1/sqrt(w)) U^T s0 = v + noise,    noise of coordinate k has variance sig2 + tau2 / w_k
+
+sig2 is noise of the query itself (it moves all its similarities together), tau2 noise of every similarity on its own.
+Settings are chosen on candidates that play queries: their true similarities are known, the noise is simulated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+import scipy.optimize
+
+from simcomplete._posterior.candidates.moments import Matrix
+from simcomplete._posterior.shared.holdout import COPY, QUANTILES
+from simcomplete._posterior.shared.neighbours import smoothing, spread
+from simcomplete._result.search import top_k
+
+NEIGHBOURS = 64  # kept of every query
+SMALLEST = 1e-8  # eigenvalues below this part of the largest are dropped
+SPLITS = 2
+REWEIGHTINGS = 8
+TOP = 0.02  # directions left out of the noise fit: their own variance hides the noise
+SIMULATED = {"full": 400, "fast": 200}  # queries played by candidates
+SHARE = 5  # one of so many candidates plays at a time, the others look on
+ROUNDS = 20  # so often at most where few candidates make few simulated queries
+SHORTEST_GAP = 1e-4  # floor of 1 - |v|^2 under an error
+
+
+class Setting(NamedTuple):
+    """Effective neighbours k, strength b of the local prior, part f of the variance left around it."""
+
+    k: float
+    b: float
+    f: float
+
+
+PARTS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
+# f = 0 is the bare neighbour average, which can be far off: it only ever stands for election beside other f.
+GRIDS = {
+    "full": (
+        *(Setting(10.0, 0.0, f) for f in PARTS),  # without a local prior its neighbours do not matter
+        *(Setting(*s) for s in product((3.0, 5.0, 10.0, 20.0), (0.75, 1.0), PARTS)),
+    ),
+    "fast": tuple(Setting(10.0, 1.0, f) for f in PARTS),
+}
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Eigenpairs of exact similarities, largest first, those near 0 dropped."""
+
+    w: Matrix
+    U: Matrix
+
+    @classmethod
+    def of(cls, S: Matrix) -> Directions:
+        """Decompose a symmetric matrix, keeping what is clearly positive."""
+        return cls.kept(*np.linalg.eigh(S))
+
+    @classmethod
+    def kept(cls, w: Matrix, U: Matrix) -> Directions:
+        """Of rising eigenvalues keep those clearly positive."""
+        keep = np.flatnonzero(w > max(SMALLEST * float(w[-1]), 0.0))[::-1]
+        return cls(w[keep], U[:, keep])
+
+    @property
+    def rows(self) -> Matrix:
+        """Candidates as rows whose products are their similarities."""
+        return np.asarray(self.U * np.sqrt(self.w))
+
+    def coordinates(self, s: Matrix) -> Matrix:
+        """Vectors (n_q, r) whose products with the rows come nearest to the columns of s."""
+        return (s.T @ self.U) / np.sqrt(self.w)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Variance sig2 + tau2 / w_k of a coordinate; a query's own `scale` multiplies both."""
+
+    sig2: float
+    tau2: float
+
+    def along(self, w: Matrix) -> Matrix:
+        """Variance along directions with eigenvalues w."""
+        return self.sig2 + self.tau2 / w
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The setting that found simulated queries best, and how wrong it was about them."""
+
+    setting: Setting
+    error: float
+    quantiles: Matrix
+
+
+def population(S: Matrix, rng: np.random.Generator) -> Matrix:
+    """Variance of a new row along each eigenvector, out of sample: of one half of the candidates along the other's.
+
+    In sample it would be w_k / n, too large for the first directions, which are fitted to the sample. There are n // 2.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).standard_normal((400, 4)) * [3, 2, 1, 1]
+    >>> X /= np.linalg.norm(X, axis=1, keepdims=True)
+    >>> population(X @ X.T, np.random.default_rng(0))[:4].round(1)
+    array([0.5, 0.3, 0.1, 0.1])
+    """
+    n = len(S)
+    size = n // 2
+    if size == 0:
+        return np.empty(0)
+    found = np.zeros((SPLITS, size))
+    for split in found:
+        order = rng.permutation(n)
+        A, H = order[:size], order[size:]
+        y = Directions.of(S[np.ix_(A, A)]).coordinates(S[np.ix_(A, H)])
+        split[:] = extended(np.mean(y * y, axis=0), size, 0.0)
+    return np.asarray(found.mean(axis=0))
+
+
+def extended(values: Matrix, size: int, default: float = 1.0) -> Matrix:
+    """The first `size` values, the last one repeated where there are fewer, the default where there are none."""
+    return values[np.minimum(np.arange(size), len(values) - 1)] if len(values) else np.full(size, default)
+
+
+def fit_noise(t2: Matrix, lam: Matrix, w: Matrix) -> Noise:
+    """Solve E t_k^2 = lam_k w_k + sig2 w_k + tau2 for sig2, tau2 >= 0 by re-weighted least squares.
+
+    Parameters
+    ----------
+    t2 : array of shape (r,)
+        Mean over queries of (u_k^T s0)^2.
+    lam, w : array of shape (r,)
+        Population variance and eigenvalue of every direction.
+
+    Examples
+    --------
+    >>> w = np.linspace(100, 1, 50)
+    >>> noise = fit_noise(0.02 * w + 0.03 * w + 0.5, np.full(50, 0.02), w)
+    >>> round(noise.sig2, 6), round(noise.tau2, 6)
+    (0.03, 0.5)
+    """
+    skip = int(np.ceil(TOP * len(w)))
+    if len(w) - skip < 2:
+        skip = 0
+    known, w, rest = (lam * w)[skip:], w[skip:], (t2 - lam * w)[skip:]
+    variance = known + np.maximum(rest, 0.0)
+    fitted = np.zeros(2)
+    for _ in range(REWEIGHTINGS if len(w) else 0):
+        # A sum of squares varies by as much as its mean: weights 1 / variance^2.
+        variance = np.maximum(variance, 1e-12 * variance.max() + 1e-150)
+        fitted = scipy.optimize.nnls(np.column_stack([w, np.ones_like(w)]) / variance[:, None], rest / variance)[0]
+        variance = known + fitted[0] * w + fitted[1]
+    return Noise(float(fitted[0]), float(fitted[1]))
+
+
+def local_prior(rows: Matrix, s0: Matrix, k: float) -> Matrix:
+    """Weighted mean of the rows nearest by s0, for every column of s0; of all rows where s0 tells none apart."""
+    n = len(rows)
+    ids, best = top_k(np.ascontiguousarray(s0.T), max(1, min(NEIGHBOURS, n - 1)))
+    mean = spread(ids, smoothing(np.asarray(best), k), n) @ rows
+    blind = s0.max(axis=0) == s0.min(axis=0)
+    return np.asarray(np.where(blind[:, None], rows.mean(axis=0), mean))
+
+
+def filtered(y: Matrix, prior: Matrix, lam: Matrix, noise: Matrix, setting: Setting) -> Matrix:
+    """Expected vectors: v = mu + g (y - mu), mu = b * prior, g = f lam / (f lam + noise), made no longer than 1."""
+    mu = setting.b * prior
+    signal = setting.f * lam
+    total = signal + noise
+    # Without noise what was seen is kept, whatever f; infinite noise (nothing observed) leaves the prior.
+    g = np.where(noise > 0, signal / np.where(noise > 0, total, 1.0), 1.0)
+    return shortened(mu + g * (y - mu))
+
+
+def shortened(v: Matrix) -> Matrix:
+    """Rows longer than 1 brought to length 1."""
+    return np.asarray(v / np.maximum(np.sqrt(np.sum(v * v, axis=1, keepdims=True)), 1.0))
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """Candidates that play queries: noisy coordinates, true similarities to the others, what they are filtered with."""
+
+    others: Directions
+    truth: Matrix
+    y: Matrix
+    priors: dict[float, Matrix]
+    lam: Matrix
+    noise: Matrix
+
+    def vectors(self, setting: Setting) -> Matrix:
+        """The simulated queries, filtered."""
+        return filtered(self.y, self.priors[setting.k], self.lam, self.noise, setting)
+
+    def errors(self, setting: Setting) -> tuple[Matrix, Matrix]:
+        """Error of every simulated similarity (queries, others), and sqrt(1 - |v|^2) of every query."""
+        v = self.vectors(setting)
+        gap = np.sqrt(np.maximum(1.0 - np.sum(v * v, axis=1, keepdims=True), SHORTEST_GAP))
+        return v @ self.others.rows.T - self.truth.T, gap
+
+    def total(self, settings: Iterable[Setting]) -> Matrix:
+        """Sum of squared errors of every setting, in coordinates, which are orthogonal: no similarity is formed."""
+        target = self.others.coordinates(self.truth)
+        outside = float(np.sum(self.truth**2) - np.sum(self.others.w * target**2))
+        sums = [float(np.sum(self.others.w * (self.vectors(s) - target) ** 2)) for s in settings]
+        return np.array(sums) + max(outside, 0.0)
+
+
+def rehearse(
+    S: Matrix, lam: Matrix, noise: Noise, scales: Matrix, ks: set[float], count: int, rng: np.random.Generator
+) -> Rehearsal:
+    """Take some candidates and their copies out, and show their similarities to the others with simulated noise.
+
+    Parameters
+    ----------
+    S : array of shape (n, n)
+        Exact similarities, unit diagonal.
+    lam : array
+        Population variances.
+    noise : Noise
+        What real queries suffer from.
+    scales : array of shape (n_q,)
+        How much each real query does, relative to the mean; simulated ones draw from them.
+    ks : set of float
+        Numbers of neighbours to prepare.
+    count : int
+        How many candidates play.
+    """
+    n = len(S)
+    distinct = np.flatnonzero(~np.triu(S > COPY, 1).any(axis=0))
+    held = distinct[rng.choice(len(distinct), min(count, len(distinct)), replace=False)]
+    copies = np.flatnonzero(np.any(S[:, held] > COPY, axis=1))
+    gone = np.union1d(held, copies)
+    rest = np.setdiff1d(np.arange(n), gone if len(gone) <= n / 2 else held)
+    others = Directions.of(S[np.ix_(rest, rest)])
+    truth = S[np.ix_(rest, held)]
+    scale = scales[rng.integers(len(scales), size=len(held))]
+    rows = others.rows
+    z = rng.standard_normal((len(held), len(others.w)))
+    # A cosine is of unit vectors: noise turns a query, it does not make it longer. Where candidates share a strong
+    # direction, noise along it would drown the choice, and is not there.
+    towards = others.coordinates(truth)
+    towards /= np.maximum(np.sqrt(np.sum(towards**2, axis=1, keepdims=True)), 1e-150)
+    z -= towards * np.sum(towards * z, axis=1, keepdims=True)
+    moved = np.sqrt(noise.sig2) * (rows @ z.T) + np.sqrt(noise.tau2) * rng.standard_normal(truth.shape)
+    s0 = truth + moved * np.sqrt(np.where(np.isfinite(scale), scale, 0.0))
+    s0[:, np.isinf(scale)] = 0.0  # nothing observed
+    return Rehearsal(
+        others,
+        truth,
+        others.coordinates(s0),
+        {k: local_prior(rows, s0, k) for k in ks},
+        extended(lam, len(others.w)),
+        noise_of(noise, scale, others.w),
+    )
+
+
+def noise_of(noise: Noise, scales: Matrix, w: Matrix) -> Matrix:
+    """Noise of every coordinate of every query, (n_q, r); infinite where nothing was observed."""
+    along = noise.along(w)
+    known = np.where(np.isfinite(scales), scales, 0.0)[:, None] * along
+    return np.where(np.isinf(scales)[:, None], np.inf, known)
+
+
+def choose(S: Matrix, lam: Matrix, noise: Noise, scales: Matrix, effort: str, rng: np.random.Generator) -> Choice:
+    """Return the setting with the smallest squared error on candidates that play queries."""
+    n = len(S)
+    if n < 2:  # nobody can play: what was seen is kept, and no error is smaller than the largest
+        return Choice(Setting(1.0, 0.0, 1.0), 1.0, np.ones_like(QUANTILES))
+    grid, wanted = GRIDS[effort], SIMULATED[effort]
+    count = min(wanted, max(n // SHARE, 1))
+    rounds = min(ROUNDS, -(-wanted // count))
+    ks = {setting.k for setting in grid}
+    plays = [rehearse(S, lam, noise, scales, ks, count, rng) for _ in range(rounds)]
+    totals = np.sum([play.total(grid) for play in plays], axis=0)
+    best = int(np.argmin(totals))
+    errors = [play.errors(grid[best]) for play in plays]
+    ratios = np.concatenate([np.abs(error / gap).ravel() for error, gap in errors])
+    return Choice(grid[best], float(totals[best]) / len(ratios), np.quantile(ratios, QUANTILES))

@@ -1,0 +1,1 @@
+"""The pages, tables and figures of the reproduction."""

@@ -1,0 +1,1 @@
+"""What every method returns, and what one can ask of it."""

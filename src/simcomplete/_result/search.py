@@ -1,0 +1,193 @@
+"""The k most similar, best first, ties by lower position."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcomplete._result.matrix import Selection, SymmetricMatrix, take
+from simcomplete._rows.budget import row_blocks
+from simcomplete._rows.passes import fold
+from simcomplete._rows.xp import Array, astype, is_numpy, largest, like, namespace, to_numpy
+from simcomplete.errors import InputError
+
+PART = 4096  # rows searched for in one pass over the candidates
+
+
+class Neighbours(NamedTuple):
+    """Positions among the candidates and their similarities, best first: both (rows, k)."""
+
+    ids: NDArray[np.int64]
+    scores: NDArray[np.floating]
+
+
+def nearest(
+    S: SymmetricMatrix,
+    rows: NDArray[np.int64],
+    candidates: slice,
+    k: int,
+    *,
+    exclude_self: bool,
+    progress: bool | None = None,
+) -> Neighbours:
+    """Find the `k` candidates most similar to each row by running selection, never all scores at once.
+
+    Parameters
+    ----------
+    S : SymmetricMatrix
+        The similarities.
+    rows : array of int
+        Rows to search for.
+    candidates : slice
+        Rows to search among; ids count from its start.
+    k : int
+        How many.
+    exclude_self : bool
+        Leave each row out of its own answer.
+    progress : bool, optional
+        None shows progress on a terminal, False never.
+    """
+    parts = [rows[start : start + PART] for start in range(0, len(rows), PART)]
+    own = [part - candidates.start if exclude_self else None for part in parts]
+    if S.factor is None:
+        found = [_in_dense(S, part, candidates, k, me) for part, me in zip(parts, own, strict=True)]
+    else:
+        found = [_in_factor(S, part, candidates, k, me, progress) for part, me in zip(parts, own, strict=True)]
+    return Neighbours(*(np.concatenate(both) for both in zip(*found, strict=True)))
+
+
+def _in_dense(
+    S: SymmetricMatrix, rows: NDArray[np.int64], candidates: slice, k: int, own: NDArray[np.int64] | None
+) -> Neighbours:
+    n = candidates.stop - candidates.start
+    found = []
+    for part in row_blocks(len(rows), n * 8 * 3, like=S.array):
+        block = S.block(rows[part], candidates)
+        found.append(top_k(block if own is None else without_self(block, own[part]), k))
+    return Neighbours(*(np.concatenate(both) for both in zip(*found, strict=True)))
+
+
+def among(u: Array, candidates: Array, k: int, progress: bool | None = None) -> Neighbours:
+    """The `k` rows of `candidates` with the largest products with each row of `u`, by running selection."""
+    found = []
+    for start in range(0, len(u), PART):
+        left = like(to_numpy(u[start : start + PART]), candidates[:1, :])
+        work = BestOf(left, k, None, None, 0, int(candidates.shape[0]))
+        found.append(_best(candidates, work, progress))
+    return Neighbours(*(np.concatenate(both) for both in zip(*found, strict=True)))
+
+
+def _best(candidates: Array, work: BestOf, progress: bool | None) -> Neighbours:
+    width = 8 * (2 * int(work.left.shape[1]) + 4 * int(work.left.shape[0]))
+    return fold(candidates, work, work.merge, bytes_per_row=width, label="search", progress=progress)
+
+
+def _in_factor(
+    S: SymmetricMatrix,
+    rows: NDArray[np.int64],
+    candidates: slice,
+    k: int,
+    own: NDArray[np.int64] | None,
+    progress: bool | None,
+) -> Neighbours:
+    left = take(S.factor, rows)
+    left = left if S.signs is None else left * S.signs
+    bounds = (-1.0, 1.0) if S.unit else None
+    bounds = bounds if S.bounds is None else S.bounds
+    return _best(S.factor, BestOf(left, k, bounds, own, candidates.start, candidates.stop), progress)
+
+
+@dataclass(frozen=True)
+class BestOf:
+    """What a pass over a factor does with a block of its rows: the best of them, for every row searched for."""
+
+    left: Array
+    k: int
+    bounds: tuple[float, float] | None
+    own: NDArray[np.int64] | None
+    start: int
+    stop: int
+
+    def __call__(self, X: Array, start: int) -> Neighbours:
+        """Search among some rows of the factor; those outside the candidates are left out."""
+        first, last = max(self.start, start), min(self.stop, start + int(X.shape[0]))
+        if first >= last:
+            return Neighbours(np.zeros((len(self.left), 0), np.int64), np.zeros((len(self.left), 0)))
+        xp = namespace(X)
+        scores = self.left @ astype(X[first - start : last - start, :], self.left.dtype).T
+        if self.bounds is not None:
+            scores = xp.clip(scores, *self.bounds)
+        if self.own is not None:
+            scores = without_self(scores, self.own - (first - self.start))
+        ids, best = top_k(scores, min(self.k, last - first))
+        return Neighbours(ids + (first - self.start), best)
+
+    def merge(self, a: Neighbours, b: Neighbours) -> Neighbours:
+        """The best of two; `a` has the lower positions."""
+        return best_of_both(a, b, self.k)
+
+
+def best_of_both(a: Neighbours, b: Neighbours, k: int) -> Neighbours:
+    """The `k` best of two; `a` has the lower positions, so equal scores stay in order."""
+    ids, scores = (np.concatenate(both, axis=1) for both in zip(a, b, strict=True))
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    return Neighbours(np.take_along_axis(ids, order, axis=1), np.take_along_axis(scores, order, axis=1))
+
+
+def top_k(scores: Array, k: int) -> Neighbours:
+    """Return the `k` largest of every row, best first, ties by lower position.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> top_k(np.array([[0.5, 0.9, 0.5, 0.1]]), 2).ids
+    array([[1, 0]])
+    """
+    if not is_numpy(scores):
+        return Neighbours(*largest(scores, k))
+    n = scores.shape[1]
+    ids = np.empty((len(scores), k), dtype=np.int64)
+    # The k-th largest value of each row; all larger ones are in, and equal ones by position.
+    limit = np.partition(scores, n - k, axis=1)[:, n - k] if k < n else scores.min(axis=1)
+    for i, row in enumerate(scores):
+        good = np.flatnonzero(row >= limit[i])
+        ids[i] = good[np.argsort(-row[good], kind="stable")][:k]
+    return Neighbours(ids, np.take_along_axis(scores, ids, axis=1))
+
+
+def check_k(k: Any) -> int:
+    """Return a whole number of at least 1."""
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+        raise InputError(f"k={k!r} must be a whole number of at least 1")
+    return int(k)
+
+
+def scope(k: Any, wanted: NDArray[np.int64], n_candidates: int) -> tuple[int, bool]:
+    """How many neighbours rows can have, and whether the rows are candidates: no row is its own neighbour."""
+    k = check_k(k)
+    inside = wanted < n_candidates
+    among = bool(inside.any())
+    if among and not inside.all():
+        raise InputError("rows mixes candidates and queries; search for them in two calls")
+    if n_candidates - among < 1:
+        raise InputError("there is no other sample to search among; give at least two")
+    return min(k, n_candidates - among), among
+
+
+def without_self(block: Array, own: NDArray[np.int64]) -> Array:
+    """Put each row's own column last, where it is among the columns."""
+    inside = np.flatnonzero((own >= 0) & (own < block.shape[1]))
+    if is_numpy(block):
+        block[inside, own[inside]] = -np.inf
+        return block
+    if not len(inside):
+        return block
+    xp = namespace(block)
+    hit = like(np.arange(block.shape[1])[None, :] == own[:, None], block)
+    return xp.where(hit, xp.full_like(block, -np.inf), block)
+
+
+__all__ = ["Neighbours", "Selection", "check_k", "nearest", "scope", "top_k"]

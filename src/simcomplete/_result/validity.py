@@ -1,0 +1,172 @@
+"""The five things "valid" means for a completed similarity matrix, each with its number."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from simcomplete._result.matrix import SymmetricMatrix
+from simcomplete._rows.budget import row_blocks
+from simcomplete._rows.xp import Array, device, namespace, to_numpy
+
+# Up to here the smallest eigenvalue is computed from the whole matrix; beyond, a factor gives it or bounds it.
+DENSE_LIMIT = 2000
+# Up to here the candidate block is compared entry by entry; beyond, by its Frobenius norm, from small products.
+ENTRY_LIMIT = 10_000
+
+
+class ExactBlock(Protocol):
+    """Candidates whose similarities are known exactly."""
+
+    n: int
+
+    def similarity(self, rows: slice, cols: slice) -> Array:
+        """Return an exact block."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One of the five: whether it holds, its number, and what the number is."""
+
+    ok: bool
+    value: float
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Validity:
+    """Whether a matrix is a valid similarity matrix, in each of five meanings.
+
+    Attributes
+    ----------
+    symmetric : Check
+        Largest difference to the transpose.
+    psd : Check
+        Smallest eigenvalue (for large factors a lower bound that the form guarantees).
+    unit_diagonal : Check
+        Largest deviation of the diagonal from 1.
+    bounded : Check
+        Largest magnitude of an entry; [-1, 1] allows 1.
+    candidates_exact : Check
+        Largest deviation of the candidate block from the exact one.
+    """
+
+    symmetric: Check
+    psd: Check
+    unit_diagonal: Check
+    bounded: Check
+    candidates_exact: Check
+
+    @property
+    def ok(self) -> bool:
+        """Whether all five hold."""
+        return not self.failures()
+
+    def failures(self) -> list[str]:
+        """Names of the checks that do not hold."""
+        return [name for name, check in vars(self).items() if not check.ok]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"{name.replace('_', ' '):16}  {'yes' if check.ok else 'NO ':3}  {check.value:10.3g}  {check.meaning}"
+            for name, check in vars(self).items()
+        )
+
+
+def validate(S: SymmetricMatrix, exact: ExactBlock | None) -> Validity:
+    """Judge a matrix by all five meanings of valid.
+
+    Parameters
+    ----------
+    S : SymmetricMatrix
+        The matrix.
+    exact : ExactBlock, optional
+        Candidates whose block is known; without any, that check has nothing to fail on.
+    """
+    xp = namespace(S.array)
+    tol = 1e-4 if S.array.dtype == xp.float32 else 1e-8
+    diag = to_numpy(S.diag())
+    scale = max(1.0, float(np.max(np.abs(diag))))
+    smallest, how = _smallest_eigenvalue(S)
+    psd = Check(smallest >= -0.01 * tol * scale * S.n, smallest, how)
+    off_one = float(np.max(np.abs(diag - 1)))
+    largest = float(np.max(np.abs(diag))) if psd.ok and S.bounds is None else _largest_entry(S)
+    asymmetry = 0.0 if S.dense is None else _asymmetry(S.dense)
+    deviation, what = (0.0, "no exact block was given") if exact is None else _deviation(S, exact)
+    return Validity(
+        symmetric=Check(asymmetry == 0.0, asymmetry, "largest difference to the transpose"),
+        psd=psd,
+        unit_diagonal=Check(off_one <= tol, off_one, "largest deviation of the diagonal from 1"),
+        bounded=Check(largest <= 1 + tol, largest, "largest magnitude of an entry"),
+        candidates_exact=Check(deviation <= tol, deviation, what),
+    )
+
+
+def _smallest_eigenvalue(S: SymmetricMatrix) -> tuple[float, str]:
+    xp = namespace(S.array)
+    if S.n <= DENSE_LIMIT or S.factor is None or S.bounds is not None:
+        whole = xp.astype(S.block(slice(0, S.n), slice(0, S.n)), xp.float64)
+        return float(xp.linalg.eigvalsh(whole)[0]), "smallest eigenvalue"
+    if S.signs is None:
+        # F F^T has n - r eigenvalues 0, and a non-negative diagonal only raises them.
+        floor = 0.0 if S.diagonal is None else float(xp.min(S.diagonal))
+        return min(0.0, floor), "smallest eigenvalue, from the form: a Gram matrix plus a non-negative diagonal"
+    return min(0.0, float(S.factor_eigenvalues()[0])), "smallest eigenvalue, from the signed factor"
+
+
+def _largest_entry(S: SymmetricMatrix) -> float:
+    # Of a PSD matrix the largest entry is on the diagonal (Cauchy-Schwarz), so this is for the others alone.
+    xp = namespace(S.array)
+    every = slice(0, S.n)
+    return max(float(xp.max(xp.abs(S.block(rows, every)))) for rows in row_blocks(S.n, S.n * 8))
+
+
+def _asymmetry(dense: Array) -> float:
+    xp = namespace(dense)
+    return max(
+        float(xp.max(xp.abs(dense[rows, :] - dense[:, rows].T)))
+        for rows in row_blocks(int(dense.shape[0]), int(dense.shape[0]) * 8)
+    )
+
+
+def _deviation(S: SymmetricMatrix, exact: ExactBlock) -> tuple[float, str]:
+    xp = namespace(S.array)
+    every = slice(0, exact.n)
+    if exact.n <= ENTRY_LIMIT or S.factor is None or not hasattr(exact, "rows"):
+        worst = 0.0
+        for rows in row_blocks(exact.n, exact.n * 8 * 3):
+            block = xp.astype(S.block(rows, every), xp.float64)
+            worst = max(worst, float(xp.max(xp.abs(block - exact.similarity(rows, every)))))
+        return worst, "largest deviation of the candidate block from the exact one"
+    return _frobenius(S, exact), "Frobenius norm of the candidate block's deviation, which bounds every entry's"
+
+
+def _frobenius(S: SymmetricMatrix, exact: Any) -> float:
+    """|F_p sgn F_p^T + diag(a) - P^ P^^T - diag(b)|_F without the n_p x n_p matrix.
+
+    With J = [F_p, P^], D = diag(sgn, -1) and e = a - b, its square is tr(D G D G) + 2 e.diag(J D J^T) + e.e, where
+    G = J^T J. b is what rows without evidence lack to a diagonal of 1.
+    """
+    xp = namespace(S.array)
+    F: Array = S.factor
+    r = int(F.shape[1])
+    signs = xp.ones_like(F[0, :], dtype=xp.float64) if S.signs is None else xp.astype(S.signs, xp.float64)
+    D = xp.concat([signs, -xp.ones((exact.width,), dtype=xp.float64, device=device(F))])
+    G: Array = 0.0
+    rest = 0.0
+    for rows in row_blocks(exact.n, 8 * 8 * (exact.width + r)):
+        P = exact.rows(rows)
+        J = xp.concat([xp.astype(F[rows, :], xp.float64), P], axis=1)
+        G = G + J.T @ J
+        own = xp.sum(P * P, axis=1)
+        lack = xp.where(own < 0.75, 1 - own, xp.zeros_like(own))
+        e = (0.0 if S.diagonal is None else xp.astype(S.diagonal[rows], xp.float64)) - lack
+        rest += float(xp.sum(e * (2 * xp.sum(J * J * D, axis=1) + e)))
+    M = D[:, None] * G
+    return float(np.sqrt(max(0.0, float(xp.sum(M * M.T)) + rest)))

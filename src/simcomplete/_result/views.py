@@ -1,0 +1,92 @@
+"""Other readings of a completed matrix: unit diagonal, exact candidate block, entries clipped.
+
+None of them is free: rescaling to a unit diagonal can raise the error several times over, putting the exact
+candidate block back can cost positive semi-definiteness, and so can clipping. `validity` of the view tells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from simcomplete._result.matrix import SymmetricMatrix
+from simcomplete._rows.memory import require
+from simcomplete._rows.scaled import ScaledRows
+from simcomplete._rows.table import LazyRows
+from simcomplete._rows.xp import Array, astype, namespace, set_diagonal, zeros
+from simcomplete.errors import InputError
+
+
+def unit_diagonal(S: SymmetricMatrix) -> SymmetricMatrix:
+    """Rescale rows and columns so that the diagonal is 1; a row without any similarity becomes a unit of its own."""
+    xp = namespace(S.array)
+    own = S.diag()
+    alive = own > 0
+    if bool(xp.any(own < 0)):
+        raise InputError(
+            "the diagonal has negative entries, so rows cannot be rescaled to a unit diagonal; use a method "
+            "whose result is positive semi-definite"
+        )
+    root = xp.sqrt(xp.where(alive, own, xp.ones_like(own)))
+    lonely = xp.astype(~alive, own.dtype)
+    if S.factor is None:
+        dense: Array = S.dense / root[:, None] / root[None, :]
+        set_diagonal(dense, xp.ones_like(own))
+        return replace(S, dense=dense, unit=S.psd_by_form)
+    diagonal = lonely if S.diagonal is None else S.diagonal / own_or_one(own) + lonely
+    keep = S.diagonal is not None or bool(xp.any(~alive))
+    F = ScaledRows(S.factor, 1 / root) if isinstance(S.factor, LazyRows) else S.factor / root[:, None]
+    return replace(S, factor=F, diagonal=diagonal if keep else None, unit=S.psd_by_form)
+
+
+def keep_candidates(S: SymmetricMatrix, exact: Any) -> SymmetricMatrix:
+    """Put the exact candidate block back in place of the estimated one.
+
+    Where candidates are feature rows P^, the result is again a (signed) factor, because
+    ``S_pp - F_p F_p^T + P^ P^^T`` is one: ``[[F_p, P^, F_p], [F_q, 0, 0]]`` with signs +, +, -.
+    """
+    if exact is None:
+        raise InputError(
+            "there is no exact candidate block to keep: complete(X) without queries treats every row as "
+            "incomplete, and a completion saved with candidates=False has left it behind"
+        )
+    xp = namespace(S.array)
+    n, n_p = S.n, exact.n
+    wide = 0 if S.factor is None else 2 * int(S.factor.shape[1]) + getattr(exact, "width", n)
+    if S.factor is None or wide >= n:
+        dense = S.block(slice(0, n), slice(0, n))
+        dense = xp.asarray(dense, copy=True)
+        dense[:n_p, :n_p] = astype(exact.similarity(slice(0, n_p), slice(0, n_p)), dense.dtype)
+        return SymmetricMatrix(dense=dense, bounds=S.bounds)
+    require(
+        n * wide * 8,
+        f"a signed factor of {n} x {wide}",
+        "keep the plain completion, and exact candidates apart",
+    )
+    F = S.factor
+    r = int(F.shape[1])
+    factor = zeros(F, (n, wide))
+    factor[:, :r] = F
+    factor[:n_p, r : wide - r] = astype(exact.rows(slice(0, n_p)), F.dtype)
+    factor[:n_p, wide - r :] = F[:n_p, :]
+    signs = zeros(F, (wide,)) + 1
+    signs[wide - r :] = -1
+    if S.signs is not None:
+        signs[:r] = S.signs
+        signs[wide - r :] = -S.signs
+    diagonal = S.diagonal
+    if diagonal is not None:
+        own = xp.sum(factor[:n_p, r : wide - r] ** 2, axis=1)
+        diagonal = xp.concat([xp.where(own > 0, 1 - own, xp.ones_like(own)), diagonal[n_p:]])
+    return SymmetricMatrix(factor=factor, signs=signs, diagonal=diagonal, bounds=S.bounds)
+
+
+def clip(S: SymmetricMatrix, low: float = -1.0, high: float = 1.0) -> SymmetricMatrix:
+    """Clip entries to [low, high] whenever they are read."""
+    return replace(S, bounds=(low, high))
+
+
+def own_or_one(own: Array) -> Array:
+    """Diagonal entries to divide by: 1 where there is nothing to divide."""
+    xp = namespace(own)
+    return xp.where(own > 0, own, xp.ones_like(own))

@@ -1,0 +1,135 @@
+"""Rows of a dask array: every pass is done where the rows are, and only what is small comes back.
+
+Sums are merged as a tree on the workers. A worker that dies is no trouble: what it had is computed again elsewhere,
+and the sums are the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcomplete._rows.budget import told_memory, working_memory
+from simcomplete._rows.outside import RowSource, checked
+from simcomplete._rows.passes import Part, Work, fill, fold
+from simcomplete._rows.progress import PATIENCE, shown
+from simcomplete._rows.table import Rows
+from simcomplete.errors import InputError, optional
+
+FAN_IN = 8  # sums merged at a time
+
+
+def client() -> Any:
+    """Return the cluster's client where there is one."""
+    distributed = sys.modules.get("distributed")  # whoever has a client has imported it
+    try:
+        return None if distributed is None else distributed.get_client()
+    except ValueError:
+        return None
+
+
+def computed(value: Any, progress: bool | None = False) -> Any:
+    """Compute what is delayed, with dask's own bar where progress is to be seen."""
+    if not shown(progress):
+        return value.compute()
+    cluster = client()
+    if cluster is None:
+        with optional("dask.diagnostics", extra="dask", purpose="progress").ProgressBar(
+            minimum=PATIENCE, out=sys.stderr
+        ):
+            return value.compute()
+    future = cluster.compute(value)
+    with contextlib.redirect_stdout(sys.stderr):  # where progress goes; results may be on standard output
+        sys.modules["distributed"].progress(future, notebook=False)
+    return future.result()
+
+
+class DaskRows(RowSource):
+    """Rows of a dask array; the array itself is `base`."""
+
+    def __init__(self, base: Any, name: str, *, complete: bool = False) -> None:
+        if np.isnan(base.shape).any() or base.ndim != 2:
+            raise InputError(
+                f"{name} is a dask array of shape {base.shape}; 2 dimensions of known size are needed: "
+                "call compute_chunk_sizes() first"
+            )
+        super().__init__(base.rechunk({1: -1}), name, complete=complete)
+
+    def read(self, start: int, stop: int) -> Rows:
+        """Bring some rows here."""
+        rows = np.asarray(computed(self.base[start:stop]))
+        return checked(rows, (stop - start, self.shape[1]), self.name, start, self.complete).astype(
+            self.dtype, copy=False
+        )
+
+    def take(self, positions: NDArray[np.int64]) -> Rows:
+        """Bring some rows here, in the order asked for, in one go."""
+        order = np.argsort(positions, kind="stable")
+        out = np.empty((len(positions), self.shape[1]), self.dtype)
+        out[order] = computed(self.base[positions[order]])
+        return out
+
+    def fold_rows(
+        self, work: Work[Part], merge: Callable[[Part, Part], Part], bytes_per_row: int, progress: bool | None = False
+    ) -> Part:
+        """Merge what `work` makes of every block, as a tree, on the workers."""
+        delayed = optional("dask", extra="dask", purpose="a dask array").delayed
+        shared = delayed((work, merge, self.name, self.complete, self.dtype, told_memory()), traverse=False)
+        starts = np.concatenate([[0], np.cumsum(self.base.chunks[0])[:-1]])
+        chunks = self.base.to_delayed().ravel()
+        one, many = delayed(_fold_chunk, pure=True), delayed(_merged, pure=True)
+        parts = [one(shared, chunk, int(k), bytes_per_row) for chunk, k in zip(chunks, starts, strict=True)]
+        while len(parts) > 1:
+            parts = [many(shared, parts[i : i + FAN_IN]) for i in range(0, len(parts), FAN_IN)]
+        found: Part = computed(parts[0], progress)
+        return found
+
+    def map_rows(self, work: Work[Rows], below: Rows, dtype: Any, bytes_per_row: int) -> DaskRows:
+        """Return what `work` makes of every row, with the rows `below` under them, as another dask array."""
+        da = optional("dask.array", extra="dask", purpose="a dask array")
+        width = int(below.shape[1])
+        shared = optional("dask", extra="dask", purpose="a dask array").delayed(
+            (work, self.name, self.complete, self.dtype, told_memory()), traverse=False
+        )
+        top = self.base.map_blocks(
+            _map_chunk,
+            shared,
+            width,
+            dtype,
+            bytes_per_row,
+            chunks=(self.base.chunks[0], (width,)),
+            dtype=dtype,
+            meta=np.empty((0, width), dtype),
+        )
+        return DaskRows(da.concatenate([top, da.from_array(below.astype(dtype), chunks=-1)]), "factor")
+
+
+def _fold_chunk(shared: Any, chunk: Rows, start: int, bytes_per_row: int) -> Any:
+    work, merge, name, complete, dtype, memory = shared
+    rows = checked(np.asarray(chunk), chunk.shape, name, start, complete).astype(dtype, copy=False)
+    with working_memory(memory):
+        return fold(
+            rows, lambda X, k: work(X, start + k), merge, bytes_per_row=bytes_per_row, label="block", progress=False
+        )
+
+
+def _merged(shared: Any, parts: list[Any]) -> Any:
+    total = parts[0]
+    for part in parts[1:]:
+        total = shared[1](total, part)
+    return total
+
+
+def _map_chunk(chunk: Rows, shared: Any, width: int, dtype: Any, bytes_per_row: int, block_info: Any = None) -> Rows:
+    work, name, complete, kind, memory = shared
+    start = 0 if not block_info else int(block_info[0]["array-location"][0][0])
+    rows = checked(np.asarray(chunk), chunk.shape, name, start, complete).astype(kind, copy=False)
+    out = np.empty((len(rows), width), dtype)
+    with working_memory(memory):
+        fill(out, rows, lambda X, k: work(X, start + k), bytes_per_row=bytes_per_row, label="block", progress=False)
+    return out

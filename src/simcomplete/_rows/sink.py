@@ -1,0 +1,140 @@
+"""A table written row by row to a file, whole or not at all: where a factor goes that need not sit in memory.
+
+Rows are written through the file and never through a map of it: a full disk is then an error, not a crash.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Any, Self
+
+import numpy as np
+
+from simcomplete._rows.atomic import replacing
+from simcomplete._rows.dask import DaskRows, computed
+from simcomplete._rows.outside import RowSource
+from simcomplete._rows.progress import track
+from simcomplete._rows.table import Rows
+from simcomplete._rows.xp import to_numpy
+from simcomplete.errors import InputError, optional
+
+CHUNK = 2**24  # bytes in a chunk of a zarr array, before it is packed
+
+
+class Output:
+    """A `.npy` or `.zarr` that will be at `path` once everything is written; nothing is there before.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "table.npy"
+    >>> with Output(path) as out:
+    ...     table = out.table((3, 2), np.float64)
+    ...     table[slice(0, 2), :] = np.ones((2, 2))
+    ...     table[slice(2, 3), :] = np.zeros((1, 2))
+    >>> np.load(path).sum()
+    np.float64(4.0)
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        if self.path.suffix not in (".npy", ".zarr"):
+            raise InputError(f"out={str(path)!r} must end in .npy or .zarr; that is what can be written")
+        if self.path.exists():
+            raise InputError(f"out={str(path)!r} exists already; choose another name, or remove it first")
+        self._stack = ExitStack()
+        self._stream: IO[bytes] | None = None
+        self._rows: _Rows | None = None
+
+    def __enter__(self) -> Self:
+        self.draft = self._stack.enter_context(replacing(self.path))
+        return self
+
+    def __exit__(self, *error: Any) -> bool | None:
+        return self._stack.__exit__(*error)
+
+    @property
+    def written(self) -> bool:
+        """Whether all rows of a table were."""
+        return self._rows is not None and self._rows.at == self._rows.shape[0]
+
+    def table(self, shape: tuple[int, int], dtype: Any) -> _Rows:
+        """Make the table; its rows are written by assignment to slices, in order. A second one takes its place."""
+        self._clear()
+        if self.path.suffix == ".zarr":
+            zarr = optional("zarr", extra="dask", purpose="writing a .zarr")
+            rows = max(1, min(shape[0], CHUNK // (8 * shape[1])))
+            made = zarr.create_array(str(self.draft), shape=shape, dtype=np.dtype(dtype), chunks=(rows, shape[1]))
+            self._rows = _Rows(_ByChunk(made), np.dtype(dtype), shape)
+            return self._rows
+        self._stream = stream = self._stack.enter_context(self.draft.open("wb"))
+        header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_2_0(stream, header)
+        self._rows = _Rows(lambda _, rows: stream.write(rows.data), np.dtype(dtype), shape)
+        return self._rows
+
+    def _clear(self) -> None:
+        """Take away what another method began to write before it gave up."""
+        if self._stream is not None:
+            self._stream.close()
+        if self.draft.is_dir():
+            shutil.rmtree(self.draft)
+        self.draft.unlink(missing_ok=True)
+
+    def copy(self, table: Any, progress: bool | None = None) -> None:
+        """Write a whole table: one in memory, one that is made row by row, or one that is spread over machines."""
+        if isinstance(table, DaskRows) and self.path.suffix == ".zarr":
+            self._clear()
+            computed(table.base.rechunk({0: "auto", 1: -1}).to_zarr(str(self.draft), compute=False), progress)
+            return
+        target = self.table((int(table.shape[0]), int(table.shape[1])), to_numpy(table[:1, :]).dtype)
+        step = max(1, 2**26 // (8 * int(table.shape[1])))
+        for start in track(range(0, int(table.shape[0]), step), "writing", progress):
+            rows = slice(start, min(start + step, int(table.shape[0])))
+            target[rows, :] = to_numpy(table[rows, :])
+
+    def read(self, where: Path) -> Any:
+        """Open what was written, at the draft's place or at the final one, without reading it."""
+        if self._stream is not None and not self._stream.closed:
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+        if self.path.suffix == ".npy":
+            return np.load(where, mmap_mode="r")
+        return RowSource(optional("zarr", extra="dask", purpose="a .zarr").open_array(str(where), mode="r"), "out")
+
+
+class _Rows:
+    """Rows written one after the other."""
+
+    def __init__(self, write: Callable[[slice, Rows], Any], dtype: np.dtype[Any], shape: tuple[int, int]) -> None:
+        self.write, self.dtype, self.shape, self.at = write, dtype, shape, 0
+
+    def __setitem__(self, key: Any, rows: Rows) -> None:
+        where = key[0] if isinstance(key, tuple) else key
+        start, stop, _ = where.indices(self.shape[0])
+        if start != self.at or len(rows) != stop - start:
+            raise InputError(f"rows {start} to {stop} of a file were to be written after row {self.at}")
+        self.write(slice(start, stop), np.ascontiguousarray(to_numpy(rows), dtype=self.dtype))
+        self.at = stop
+
+
+class _ByChunk:
+    """Rows gathered until a chunk is whole: one that is written in parts is unpacked and packed again each time."""
+
+    def __init__(self, made: Any) -> None:
+        self.made, self.done, self.full = made, 0, 0
+        self.room = np.empty((made.chunks[0], made.shape[1]), made.dtype)
+
+    def __call__(self, _: slice, rows: Rows) -> None:
+        while len(rows):
+            some = rows[: len(self.room) - self.full]
+            self.room[self.full : self.full + len(some)] = some
+            self.full += len(some)
+            rows = rows[len(some) :]
+            if self.full == len(self.room) or self.done + self.full == self.made.shape[0]:
+                self.made[self.done : self.done + self.full] = self.room[: self.full]
+                self.done, self.full = self.done + self.full, 0

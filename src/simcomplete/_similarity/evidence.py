@@ -1,0 +1,66 @@
+"""What similarities stand on, counted without the similarities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simcomplete._rows.passes import fold
+from simcomplete._rows.validate import Samples
+from simcomplete._rows.xp import Array, namespace
+from simcomplete._similarity.candidate_pass import Reader
+from simcomplete._similarity.measure import Evidence, Measure
+from simcomplete._similarity.overlap import overlap_evidence
+from simcomplete._similarity.products import prepare
+
+Count = tuple[int, tuple[int, ...]]  # pairs without evidence, and candidates that are zero
+
+
+def combined(n_p: int, without: int, zero: tuple[int, ...], queries: Evidence, measure: Measure) -> Evidence:
+    """Put the counts of candidates, of candidates with queries and of queries together."""
+    n = n_p + (1 + round((1 + 8 * queries.pairs) ** 0.5)) // 2
+    empty = () if measure.epsilon > 0 else zero
+    good = n_p - len(empty)
+    without += queries.pairs_without + n_p * (n_p - 1) // 2 - good * (good - 1) // 2
+    lonely = (*empty, *(n_p + k for k in queries.rows_without))
+    return Evidence(n * (n - 1) // 2, without, lonely, measure.min_overlap)
+
+
+@dataclass(frozen=True)
+class Uncounted:
+    """Evidence that is counted when somebody asks: a method that works on samples has no use for it."""
+
+    samples: Samples
+    queries: Samples | None
+    measure: Measure
+    progress: bool | None = None
+
+    def __call__(self) -> Evidence:
+        """Count."""
+        if self.queries is None:
+            return overlap_evidence(self.samples, self.measure, progress=self.progress)
+        xp = namespace(self.queries.values)
+        reader = Reader(prepare(xp.astype(self.queries.values, xp.float64), self.measure), self.measure)
+        without, zero = fold(
+            self.samples.values,
+            CountOf(reader),
+            lambda a, b: (a[0] + b[0], a[1] + b[1]),
+            bytes_per_row=8 * (3 * self.samples.d + 5 * self.queries.n),
+            label="evidence",
+            progress=self.progress,
+        )
+        among = overlap_evidence(self.queries, self.measure, progress=self.progress)
+        return combined(self.samples.n, without, zero, among, self.measure)
+
+
+@dataclass(frozen=True)
+class CountOf:
+    """What a pass over candidates does with a block, to count."""
+
+    reader: Reader
+
+    def __call__(self, X: Array, start: int) -> Count:
+        """Count pairs without evidence, and name candidates that are zero."""
+        _, supported, zero = self.reader(X)
+        assert supported is not None  # nothing is kept here
+        xp = namespace(supported)
+        return int(xp.sum(xp.astype(~supported, xp.int64))), tuple(int(k) + start for k in zero)

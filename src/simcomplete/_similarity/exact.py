@@ -1,0 +1,95 @@
+"""Candidates whose similarities are known exactly: what must not be lost, and what checks measure against."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcomplete._rows.validate import Samples
+from simcomplete._rows.xp import Array, astype, namespace, set_entries, to_numpy, zeros
+from simcomplete._similarity.measure import Measure
+from simcomplete._similarity.products import prepare
+
+
+def unit_rows(X: Array, measure: Measure) -> Array:
+    """Complete rows as unit rows of the plain metric, in float64; 0 for a row without evidence."""
+    xp = namespace(X)
+    Z = astype(X, xp.float64)
+    with np.errstate(over="ignore"):
+        energy = xp.sum(Z * Z, axis=1, keepdims=True)
+    if measure.metric != "cosine" or not ordinary(energy):
+        Z = prepare(Z, measure).Z
+        energy = xp.sum(Z * Z, axis=1, keepdims=True)
+    norm = xp.sqrt(energy)
+    if measure.epsilon > 0:  # smoothed: a zero row counts as a constant one
+        return xp.where(norm > 0, Z / xp.where(norm > 0, norm, 1.0), 1.0 / Z.shape[1] ** 0.5)
+    return Z / xp.where(norm > 0, norm, xp.ones_like(norm))
+
+
+def ordinary(energy: Array) -> bool:
+    """Whether squares are in a range where nothing has to be scaled first."""
+    return bool(namespace(energy).all((energy > 1e-200) & (energy < 1e200)))
+
+
+def extended(unit: Array, measure: Measure) -> Array:
+    """Unit rows of the metric as asked for, with the constant feature of the map to (0, 1]."""
+    if not measure.positive:
+        return unit
+    xp = namespace(unit)
+    return xp.concat([unit, xp.ones_like(unit[:, :1])], axis=1) / 2**0.5
+
+
+class CandidateRows:
+    """Candidates as unit rows P^ in float64, read from their source block by block: P^ P^T is their similarity.
+
+    The source is referred to, not copied: it must not be changed while this is in use.
+    """
+
+    def __init__(self, samples: Samples, measure: Measure) -> None:
+        self.source = samples.values
+        self.measure = measure
+        self.n = samples.n
+        # The map to (0, 1] adds one constant feature: (1 + p.q)/2 = [p, 1].[q, 1]/2.
+        self.width = samples.d + measure.positive
+
+    def rows(self, which: slice) -> Array:
+        """P^ of some rows."""
+        return extended(unit_rows(self.source[which, :], self.measure), self.measure)
+
+    def similarity(self, rows: slice, cols: slice) -> Array:
+        """Return an exact block of candidate similarities, 1 on the diagonal."""
+        S = self.rows(rows) @ self.rows(cols).T
+        own = np.arange(max(rows.start, cols.start), min(rows.stop, cols.stop))
+        set_entries(S, own - rows.start, own - cols.start, zeros(S, (len(own),)) + 1)
+        return S
+
+    def parts(self) -> tuple[NDArray[Any], dict[str, Any]]:
+        """What a file needs to bring this back."""
+        return to_numpy(self.source), {"kind": "rows", **asdict(self.measure)}
+
+
+class CandidateBlock:
+    """The exact similarities of candidates, given as a matrix."""
+
+    def __init__(self, S: Array) -> None:
+        self.S = S
+        self.n = int(S.shape[0])
+
+    def similarity(self, rows: slice, cols: slice) -> Array:
+        """Return a block."""
+        return self.S[rows, cols]
+
+    def parts(self) -> tuple[NDArray[Any], dict[str, Any]]:
+        """What a file needs to bring this back."""
+        return to_numpy(self.S), {"kind": "block"}
+
+
+def revive(array: NDArray[Any], facts: dict[str, Any]) -> CandidateRows | CandidateBlock:
+    """Bring candidates back from what `parts` gave."""
+    if facts["kind"] == "block":
+        return CandidateBlock(array)
+    settings = {name: value for name, value in facts.items() if name != "kind"}
+    return CandidateRows(Samples(array, None), Measure(**settings))

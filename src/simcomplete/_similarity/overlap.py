@@ -1,0 +1,170 @@
+"""Step 1: similarities over the features that two samples have in common.
+
+Pairs without evidence (fewer than `min_overlap` common features, or nothing but zeros on them) have similarity
+0, never NaN, and are counted in `Evidence`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from simcomplete._rows.budget import triangle_blocks
+from simcomplete._rows.memory import require
+from simcomplete._rows.progress import track
+from simcomplete._rows.validate import Samples, as_samples
+from simcomplete._rows.xp import Array, astype, namespace, set_diagonal, to_numpy, zeros
+from simcomplete._similarity.measure import Evidence, Measure, Metric, to_unit_interval
+from simcomplete._similarity.products import cross, part, prepare
+
+
+def overlap_similarity(
+    X: Any,
+    metric: Metric = "cosine",
+    min_overlap: int = 1,
+    *,
+    epsilon: float = 0.0,
+    positive: bool = False,
+    return_evidence: bool = False,
+    progress: bool | None = None,
+) -> Any:
+    """Similarities over common features, S0 of the paper.
+
+    The diagonal is 1. A pair without evidence is 0: no common feature, fewer than `min_overlap` of them, or a
+    row that is zero (for Pearson: constant) on all of them.
+
+    Parameters
+    ----------
+    X : array or frame of shape (n, d)
+        Rows are samples, NaN is missing. float32 stays float32, everything else gives float64.
+    metric : {"cosine", "pearson"}
+        What to compute over the common features.
+    min_overlap : int
+        Pairs with fewer common features count as no evidence.
+    epsilon : float
+        Above 0, a row that is zero on the common features counts as a constant row instead (a small value is
+        added to it: the paper's epsilon smoothing), so its pairs have evidence. The size does not matter.
+    positive : bool
+        Map the scores to (0, 1] by (1 + s)/2, to be read as probabilities. No evidence is then 1/2.
+    return_evidence : bool
+        Also return how many pairs and which rows had no evidence.
+    progress : bool, optional
+        None shows progress on a terminal, False never.
+
+    Returns
+    -------
+    S : array of shape (n, n)
+        Symmetric, in the library of `X`.
+    evidence : Evidence
+        Only with `return_evidence`.
+
+    Examples
+    --------
+    Rows 0 and 1 share the first feature only, where they point the same way; row 2 shares nothing with row 1.
+
+    >>> import numpy as np, simcomplete as sc
+    >>> X = np.array([[3.0, 4.0], [2.0, np.nan], [np.nan, 1.0]])
+    >>> sc.overlap_similarity(X)
+    array([[1., 1., 1.],
+           [1., 1., 0.],
+           [1., 0., 1.]])
+    """
+    samples = as_samples(X)
+    measure = Measure(metric, min_overlap, epsilon, positive).checked(samples.d)
+    S, evidence = overlap_matrix(samples, measure, progress=progress)
+    set_diagonal(S, zeros(S, (samples.n,)) + 1)
+    return (S, evidence) if return_evidence else S
+
+
+def overlap_counts(X: Any) -> Any:
+    """How many features each pair of samples has in common.
+
+    Parameters
+    ----------
+    X : array or frame of shape (n, d)
+        Rows are samples, NaN is missing.
+
+    Returns
+    -------
+    array of int64, shape (n, n)
+        The diagonal holds how many features each sample has.
+
+    Examples
+    --------
+    >>> import numpy as np, simcomplete as sc
+    >>> sc.overlap_counts(np.array([[3.0, 4.0], [2.0, np.nan]]))
+    array([[2, 1],
+           [1, 1]])
+    """
+    samples = as_samples(X)
+    xp = namespace(samples.values)
+    require(samples.n**2 * 16, f"counts for {samples.n} samples", "count fewer samples at a time")
+    M = xp.astype(~xp.isnan(samples.values), xp.float64)
+    return xp.astype(M @ M.T, xp.int64)
+
+
+def overlap_matrix(
+    samples: Samples, measure: Measure, *, dtype: Any = None, progress: bool | None = None
+) -> tuple[Array, Evidence]:
+    """S0 of the spectral problem: as `overlap_similarity`, with diagonal 0 for rows without any evidence."""
+    n = samples.n
+    X = samples.values if dtype is None else astype(samples.values, dtype)
+    require(
+        n * n * (4 if X.dtype == namespace(X).float32 else 8),
+        f"the {n} x {n} similarity matrix",
+        "complete fewer rows at a time, or give complete rows as candidates: that form needs no such matrix",
+    )
+    S = zeros(X, (n, n))
+    xp = namespace(X)
+    tally = _Tally(n)
+    for i, block, supported in _triangle(X, measure, progress):
+        width = i.stop - i.start
+        # Both halves of the square on the diagonal are computed: average them, symmetric to the bit.
+        square = (block[:, :width] + block[:, :width].T) / 2
+        set_diagonal(square, astype(xp.linalg.diagonal(supported[:, :width]), S.dtype))
+        S[i, i] = square
+        if i.stop < n:
+            S[i, i.stop :] = block[:, width:]
+            S[i.stop :, i] = block[:, width:].T
+        tally.add(i, supported)
+    if measure.positive:
+        S = to_unit_interval(S)
+    return S, tally.evidence(measure)
+
+
+def overlap_evidence(samples: Samples, measure: Measure, *, progress: bool | None = None) -> Evidence:
+    """What `overlap_matrix` would stand on, without holding the matrix."""
+    tally = _Tally(samples.n)
+    for i, _, supported in _triangle(samples.values, measure, progress):
+        tally.add(i, supported)
+    return tally.evidence(measure)
+
+
+def _triangle(X: Array, measure: Measure, progress: bool | None) -> Iterator[tuple[slice, Array, Array]]:
+    """Rows, their similarities with all rows from there on, and which pairs have evidence."""
+    rows = prepare(X, measure)
+    n = int(X.shape[0])
+    for i, j in track(list(triangle_blocks(n, 6 * n * 8, like=X)), "similarities", progress):
+        yield i, *cross(part(rows, i), part(rows, j), measure)
+
+
+class _Tally:
+    """Counts pairs and rows that have nothing to compare."""
+
+    def __init__(self, n: int) -> None:
+        self.n, self.without = n, 0
+        self.empty: list[int] = []
+
+    def add(self, i: slice, supported: Array) -> None:
+        xp = namespace(supported)
+        width = i.stop - i.start
+        missing = xp.astype(~supported, xp.int64)
+        inside = int(xp.sum(xp.triu(missing[:, :width], k=1)))
+        self.without += inside + int(xp.sum(missing[:, width:]))
+        own = to_numpy(xp.linalg.diagonal(supported[:, :width]))
+        self.empty += [i.start + int(k) for k in np.flatnonzero(~own)]
+
+    def evidence(self, measure: Measure) -> Evidence:
+        return Evidence(self.n * (self.n - 1) // 2, self.without, tuple(self.empty), measure.min_overlap)

@@ -1,0 +1,111 @@
+"""Similarities over common features as matrix products, no loop over pairs.
+
+With Z the values (0 where missing) and M the mask (1 where observed), the cosine over common features is
+``N = Z Z^T``, ``A = (Z*Z) M^T``, ``S = N / sqrt(A * A^T)``. Pearson is the same on rows centred over the common
+features.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from simcomplete._rows.xp import Array, astype, namespace
+from simcomplete._similarity.measure import Measure
+
+
+class Rows(NamedTuple):
+    """Rows made ready for products: values with 0 where missing, and the mask (None when complete)."""
+
+    Z: Array
+    M: Array | None
+
+
+def prepare(X: Array, measure: Measure) -> Rows:
+    """Fill missing values with 0 and scale each row by a power of two, so that squares neither over- nor underflow.
+
+    Both metrics ignore the scale of a row, and Pearson its mean: it is taken out first, over all the row's
+    observed features, so that the centring over the common ones loses no digits.
+    """
+    xp = namespace(X)
+    observed = ~xp.isnan(X)
+    M = astype(observed, X.dtype)
+    Z = xp.where(observed, X, xp.zeros_like(X))
+    Z = scale_rows(Z)
+    if measure.metric == "pearson":
+        count = xp.sum(M, axis=1, keepdims=True)
+        mean = xp.sum(Z, axis=1, keepdims=True) / xp.where(count > 0, count, xp.ones_like(count))
+        noise = 8 * X.shape[1] ** 0.5 * float(xp.finfo(X.dtype).eps)  # what rounding leaves of a constant row
+        Z = (Z - mean) * M
+        flat = xp.max(xp.abs(Z), axis=1, keepdims=True) <= noise
+        Z = scale_rows(xp.where(flat, xp.zeros_like(Z), Z))
+    return Rows(Z, M)
+
+
+def scale_rows(Z: Array) -> Array:
+    """Divide each row by the power of two below its largest magnitude: exact, and squares stay in range."""
+    xp = namespace(Z)
+    top = xp.max(xp.abs(Z), axis=1, keepdims=True)
+    exponent = xp.floor(xp.log2(xp.where(top > 0, top, xp.ones_like(top))))
+    # In two halves, because 2^-1074 (the smallest number there is) has no reciprocal.
+    half = xp.floor(exponent / 2)
+    base = xp.full_like(exponent, 2.0)
+    return Z / xp.pow(base, half) / xp.pow(base, exponent - half)
+
+
+def part(rows: Rows, which: slice) -> Rows:
+    """Some of the rows."""
+    return Rows(rows.Z[which, :], None if rows.M is None else rows.M[which, :])
+
+
+def cross(a: Rows, b: Rows, measure: Measure) -> tuple[Array, Array]:
+    """Similarities of rows `a` with rows `b` over common features, and which pairs have evidence.
+
+    `a` may be complete (mask None), which saves one of the three products.
+    """
+    xp = namespace(a.Z)
+    mask_b = b.M if b.M is not None else xp.ones_like(b.Z)
+    squares_b = b.Z * b.Z
+    dot = a.Z @ b.Z.T
+    energy_a = (a.Z * a.Z) @ mask_b.T  # of a row of a, on the features of a row of b
+    energy_b = xp.sum(squares_b, axis=1)[None, :] if a.M is None else a.M @ squares_b.T
+    floor_a: Any = 0.0
+    floor_b: Any = 0.0
+    count: Array = None
+    if measure.metric == "pearson" or measure.min_overlap > 1 or measure.epsilon > 0:
+        count = xp.sum(mask_b, axis=1)[None, :] if a.M is None else a.M @ mask_b.T
+    if measure.metric == "pearson":
+        safe = xp.where(count > 0, count, xp.ones_like(count))
+        sum_a = a.Z @ mask_b.T
+        sum_b = xp.sum(b.Z, axis=1)[None, :] if a.M is None else a.M @ b.Z.T
+        # A row that is constant on the common features leaves only rounding here: no evidence.
+        noise = 8 * a.Z.shape[1] ** 0.5 * float(xp.finfo(a.Z.dtype).eps)
+        floor_a, floor_b = noise * energy_a, noise * energy_b
+        dot = dot - sum_a * sum_b / safe
+        energy_a = energy_a - sum_a * sum_a / safe
+        energy_b = energy_b - sum_b * sum_b / safe
+    has_a, has_b = energy_a > floor_a, energy_b > floor_b
+    supported = has_a & has_b
+    norm = xp.sqrt(xp.where(has_a, energy_a, xp.ones_like(energy_a)))
+    norm_b = xp.sqrt(xp.where(has_b, energy_b, xp.ones_like(energy_b)))
+    S = dot / norm / norm_b
+    if measure.epsilon > 0:
+        S, supported = _smooth(a, b, S, (has_a, has_b), (norm, norm_b), count)
+    if measure.min_overlap > 1:
+        supported = supported & (count >= measure.min_overlap)
+    S = xp.where(supported, S, xp.zeros_like(S))
+    return xp.clip(S, -1.0, 1.0), supported
+
+
+def _smooth(
+    a: Rows, b: Rows, S: Array, has: tuple[Array, Array], norm: tuple[Array, Array], count: Array
+) -> tuple[Array, Array]:
+    """Epsilon smoothing: a row that is zero on the common features becomes constant there."""
+    xp = namespace(S)
+    shared = count > 0
+    root = xp.sqrt(xp.where(shared, count, xp.ones_like(count)))
+    sum_a = a.Z @ (b.M if b.M is not None else xp.ones_like(b.Z)).T
+    sum_b = xp.sum(b.Z, axis=1)[None, :] if a.M is None else a.M @ b.Z.T
+    S = xp.where(has[0], S, sum_b / root / norm[1])
+    S = xp.where(has[1], S, sum_a / root / norm[0])
+    S = xp.where(has[0] | has[1], S, xp.ones_like(S))
+    return S, shared & xp.ones_like(S, dtype=xp.bool)

@@ -1,0 +1,1 @@
+"""The largest eigenpairs of S0, by several routes that agree."""

@@ -1,0 +1,135 @@
+"""Candidates and queries: the n x n eigenproblem as one of size d + 2 n_q, exactly.
+
+    S0 = F K F^T,   F = [[P^, B, 0], [0, 0, I]],   K = [[I, 0, 0], [0, 0, I], [0, I, C]]
+
+With H = [P^ B] = Q R, Q orthonormal, the non-zero eigenvalues of S0 are those of [[R_P R_P^T, R_B], [R_B^T, C]] (R_P
+the first d columns of R, R_B the last n_q), and an eigenvector y of it belongs to [Q y_top, y_bottom]. Q and R come
+from the Gram matrix: H^T H = D E diag(t^2) E^T D with D its lengths, so R = diag(t) E^T D and Q = H D^-1 E diag(1/t).
+Two passes over the candidates, no n x n matrix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simcomplete._rows.memory import require
+from simcomplete._rows.passes import Target, stacked
+from simcomplete._rows.xp import Array, like, namespace, subtract_outer, to_numpy, zeros
+from simcomplete._similarity.candidate_pass import Reader
+from simcomplete._similarity.gram import reflect, weights
+from simcomplete._similarity.operator import CandidateQuerySimilarity
+from simcomplete._spectral.eigen.dense import dense_largest
+from simcomplete._spectral.penalties import Vector
+
+# Directions of H (in unit columns) below this share of the largest are rounding; the residual guards the cut.
+CUT = 1e-14
+# Eigenvalues of the result below this share of the largest are rounding too.
+NOISE = 1e-11
+
+
+@dataclass(frozen=True)
+class FactorOf:
+    """What the second pass does with a block of candidates: rows of the factor."""
+
+    reader: Reader
+    turn: Array
+    lift: Array
+
+    def __call__(self, X: Array, start: int) -> Array:
+        """Return rows of the factor, one for every candidate."""
+        H = self.reader(X, start).H
+        return subtract_outer(H, 2 * (H @ self.turn), self.turn) @ self.lift  # H is ours: reflected in its place
+
+    def of(self, H: Array) -> Array:
+        """Return rows of the factor from rows of H."""
+        return reflect(H, self.turn) @ self.lift
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """Eigenvectors of S0 as H' lift above `below`, and the small problem that they come from.
+
+    Attributes
+    ----------
+    operator : CandidateQuerySimilarity
+        S0.
+    lift, below : array of shape (m, found), (n_q, found)
+        What rows of H' are multiplied with; rows of queries.
+    small, Y : array of shape (k, k), (k, found)
+        The small problem and its largest eigenvectors.
+    """
+
+    operator: CandidateQuerySimilarity
+    lift: Array
+    below: Array
+    small: Array
+    Y: Array
+
+    def factor(self, scale: Vector) -> tuple[FactorOf, Array]:
+        """Each vector times a number: how candidates get their rows, and the rows of queries."""
+        numbers = like(scale, self.lift)
+        turn = self.operator.first.turn
+        return FactorOf(self.operator.reader, turn, self.lift * numbers), self.below * numbers
+
+    def scaled_vectors(self, scale: Vector, target: Target = None, dtype: Any = None) -> Array:
+        """All vectors, each times a number, in one pass; 0 beyond what the small problem has."""
+        found, more = int(self.lift.shape[1]), len(scale) - int(self.lift.shape[1])
+        rows, below = self.factor(scale[:found])
+        if more:  # S0 has eigenvalues 0 only there
+            xp = namespace(below)
+            lift = xp.concat([rows.lift, zeros(below, (int(rows.lift.shape[0]), more))], axis=1)
+            rows = FactorOf(rows.reader, rows.turn, lift)
+            below = xp.concat([below, zeros(below, (int(below.shape[0]), more))], axis=1)
+        return stacked(
+            self.operator.candidates.source,
+            rows,
+            below,
+            bytes_per_row=self.operator.bytes_per_row,
+            label="second pass",
+            progress=self.operator.progress,
+            target=target,
+            dtype=dtype,
+        )
+
+
+def largest(operator: CandidateQuerySimilarity, rank: int) -> tuple[Vector, Reduced]:
+    """Largest eigenvalues of S0 after one pass, and what gives their vectors in another."""
+    n_q = int(operator.C.shape[0])
+    size = operator.reduced_size
+    require(
+        3 * size**2 * 8,
+        f"the reduced problem of {size} x {size} (features plus twice the queries)",
+        "complete fewer queries at a time",
+    )
+    xp = namespace(operator.C)
+    width = operator.candidates.width
+    first = operator.first
+    length = xp.sqrt(xp.linalg.diagonal(first.G))
+    length = xp.where(length > 0, length, xp.ones_like(length))
+    t2, E = xp.linalg.eigh(first.G / length[:, None] / length[None, :])
+    kept = int(np.sum(to_numpy(t2) > CUT * float(t2[-1])))
+    t, E = xp.sqrt(t2[-kept:]), E[:, -kept:]
+    R = reflect(t[:, None] * E.T * length, first.turn)
+    small = zeros(operator.C, (kept + n_q, kept + n_q))
+    small[:kept, :kept] = R[:, :width] @ R[:, :width].T
+    small[:kept, kept:] = R[:, width:]
+    small[kept:, :kept] = R[:, width:].T
+    small[kept:, kept:] = operator.C
+    found = min(rank, kept + n_q)
+    small = (small + small.T) / 2
+    w, Y = dense_largest(small, found)
+    lift = (E / t) @ Y[:kept, :] / length[:, None]
+    bottom = Y[kept:, :]
+    if not operator.measure.positive and operator.query_evidence.rows_without:
+        alone = np.ones((n_q, 1))
+        alone[list(operator.query_evidence.rows_without)] = 0.0  # where rounding would leave noise to search in
+        bottom = bottom * like(alone, bottom)
+    # The signs that every route gives, from the sums of the first pass.
+    marks = first.marks @ lift + weights(operator.n_candidates, bottom) @ bottom
+    signs = like(np.where(to_numpy(marks) < 0, -1.0, 1.0), lift)
+    # Beyond the small problem S0 has eigenvalues 0 only; there is nothing to keep of them.
+    w = np.concatenate([w, np.zeros(rank - found)])
+    return w, Reduced(operator, lift * signs, bottom * signs, small, Y)

@@ -1,0 +1,93 @@
+"""The largest eigenvalues of S0 and their vectors, by the route that suits its size and form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from simcomplete._rows.xp import Array, like
+from simcomplete._similarity.operator import CandidateQuerySimilarity, Operator
+from simcomplete._spectral.eigen import reduced
+from simcomplete._spectral.eigen.dense import dense_largest, orientation
+from simcomplete._spectral.eigen.krylov import largest_by_products
+from simcomplete._spectral.eigen.reduced import Reduced
+from simcomplete._spectral.penalties import Vector
+from simcomplete.errors import InputError
+
+Route = Literal["auto", "full", "partial", "iterative", "structured"]
+
+# Up to here the structured form pays only when it halves the problem.
+SMALL = 2000
+# From here products with S0 are quicker than a decomposition of it, when few vectors are wanted.
+LARGE = 2000
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """The largest eigenvalues, falling, and a way to get their vectors, each times a number.
+
+    `scaled_vectors(scale, target, dtype)`: where and in which type, for the route that makes them row by row.
+    """
+
+    w: Vector
+    scaled_vectors: Callable[..., Array]
+    route: str
+    reduced: Reduced | None = None  # of the structured route
+
+
+def largest(operator: Operator, rank: int, route: Route = "auto", seed: int = 0) -> Spectrum:
+    """Compute the `rank` largest eigenvalues of S0.
+
+    Parameters
+    ----------
+    operator : Operator
+        S0.
+    rank : int
+        How many.
+    route : {"auto", "full", "partial", "iterative", "structured"}
+        "full" and "partial": one dense decomposition, of everything or of the largest only. "iterative": products
+        with S0 only. "structured": the small problem of candidates and queries, exact and never n x n.
+    seed : int
+        Start of the iterative route.
+    """
+    if route == "auto":
+        route = choose(operator, rank)
+    if route == "structured":
+        if not isinstance(operator, CandidateQuerySimilarity):
+            raise InputError("route='structured' needs complete candidates and queries; use route='auto'")
+        w, found = reduced.largest(operator, rank)
+        return Spectrum(without_noise(w, reduced.NOISE), found.scaled_vectors, route, found)
+    if route == "iterative":
+        w, U = _iterative(operator, rank, seed)
+    elif route in ("full", "partial"):
+        w, U = dense_largest(operator.dense(), rank, partial=route == "partial")
+    else:
+        raise InputError(f"route={route!r} is unknown; use auto, full, partial, iterative or structured")
+    U = U * like(orientation(U), U)
+    w = without_noise(w, operator.n * np.finfo(np.float64).eps)
+    return Spectrum(w, lambda scale, target=None, dtype=None: U * like(scale, U), route)
+
+
+def without_noise(w: Vector, share: float) -> Vector:
+    """Set to 0 the positive eigenvalues that are rounding of 0, by the rule of the numerical rank."""
+    return np.where((w > 0) & (w <= share * w[0]), 0.0, w)
+
+
+def choose(operator: Operator, rank: int) -> Route:
+    """Pick the cheapest exact route."""
+    n = operator.n
+    if isinstance(operator, CandidateQuerySimilarity):
+        size = operator.reduced_size
+        if 2 * size <= n or (n > SMALL and size < n):
+            return "structured"
+    if n > LARGE and rank <= n // 40:
+        return "iterative"
+    return "partial" if rank <= n // 4 else "full"
+
+
+def _iterative(operator: Operator, rank: int, seed: int) -> tuple[Vector, Array]:
+    found = largest_by_products(operator, rank, seed)
+    return dense_largest(operator.dense(), rank, partial=False) if found is None else found

@@ -1,0 +1,1 @@
+"""Solvers of the spectral problem: exact, gradient descent, L-BFGS."""

@@ -1,0 +1,71 @@
+"""Tables from Parquet files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcomplete._rows.memory import require
+from simcomplete.datasets._table import Options, Table, as_table
+from simcomplete.errors import FileFormatError, optional
+
+
+def read(path: Path, options: Options) -> Table:
+    """Read a .parquet file; see `simcomplete.datasets.read_table`."""
+    arrow = optional("pyarrow", extra="cli", purpose="reading .parquet files")
+    parquet = optional("pyarrow.parquet", extra="cli", purpose="reading .parquet files")
+    try:
+        with parquet.ParquetFile(path) as file:
+            cells = file.metadata.num_rows * file.metadata.num_columns
+            # Repeated values take next to no room in the file, so its size says nothing.
+            require(16 * cells, f"{path} with {cells} cells", "give fewer rows or columns")
+            table = file.read()
+    except (arrow.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise FileFormatError(f"{path}: is not a Parquet file, or is truncated ({reason}); write it again") from error
+    keys = _label_columns(table)
+    features = [i for i in range(table.num_columns) if i not in keys]
+    if not features or not table.num_rows:
+        raise FileFormatError(
+            f"{path}: {table.num_rows} rows and {len(features)} columns of numbers; needs one of each"
+        )
+    columns = [_numbers(path, table.field(i).name, table.column(i)) for i in features]
+    labels = ["/".join(row) for row in zip(*(_texts(table.column(i)) for i in keys), strict=True)]
+    names = [table.field(i).name for i in features]
+    return as_table(path, np.stack(columns, axis=1), labels if keys else None, names)
+
+
+def _label_columns(table: Any) -> list[int]:
+    """Find the columns that label the rows: the index of a pandas frame, else the first column of text."""
+    told = (table.schema.pandas_metadata or {}).get("index_columns", [])
+    # A mere count is told as a dict and has no column.
+    index = [i for i, name in enumerate(table.column_names) if name in [t for t in told if isinstance(t, str)]]
+    return index or [i for i, field in enumerate(table.schema) if _is_text(field.type)][:1]
+
+
+def _is_text(kind: Any) -> bool:
+    types = optional("pyarrow", extra="cli", purpose="reading .parquet files").types
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def _texts(column: Any) -> list[str]:
+    return ["" if cell is None else str(cell) for cell in column.to_pylist()]
+
+
+def _numbers(path: Path, name: str, column: Any) -> NDArray[Any]:
+    arrow = optional("pyarrow", extra="cli", purpose="reading .parquet files")
+    types, kind = arrow.types, column.type
+    numeric = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_null)
+    if not any(test(kind) for test in numeric):
+        raise FileFormatError(
+            f"{path}: column {name!r} holds {kind}, numbers are needed "
+            "(one column of text may label the rows); drop it, or make it numbers"
+        )
+    single = types.is_float32(kind) or types.is_float16(kind)
+    # Not safe: whole numbers beyond 2^53 are rounded, as NumPy does.
+    return np.asarray(column.cast(arrow.float32() if single else arrow.float64(), safe=False).to_numpy())

@@ -1,0 +1,155 @@
+"""Tables from text separated by commas or tabs.
+
+Every cell is read as text first and then made a number column by column: that is the one way in which each
+spelling of missing is understood and a cell that is no number can be named by its row and column.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcomplete.datasets._table import Options, Table, as_table
+from simcomplete.errors import FileFormatError, optional
+
+# Lower case; compared with cells without the blanks around them.
+MISSING = ("", "nan", "na", "n/a", "null", "none")
+# Bytes read at once. A line must fit in, and one of a million numbers does.
+BLOCK = 32 * 2**20
+# Cells made numbers at once.
+BATCH = 2**20
+SAY_HEADER = "say which with header=True or header=False (--header or --no-header)"
+
+
+def read(path: Path, options: Options) -> Table:
+    """Read a .csv or .tsv file; see `simcomplete.datasets.read_table`."""
+    mark = "\t" if path.suffix.lower() == ".tsv" else ","
+    absent = frozenset(MISSING) | frozenset(options.missing)
+    first, before = _first_line(path, mark)
+    named = _is_header(path, first, absent) if options.header is None else options.header
+    columns = _read_cells(path, len(first), skip=before + named, mark=mark)
+    if len(columns[0]) == 0:
+        raise FileFormatError(f"{path}: there is a header and no row below it")
+    names = first if named else [str(i + 1) for i in range(len(first))]
+    # pandas writes its index, often a mere count, under an empty name: it is no feature.
+    unnamed = named and first[0] == "" and len(first) > 1
+    labels = [cell.strip() for cell in columns[0].to_pylist()]
+    labelled = unnamed or all(_is_text(cell, absent) for cell in labels)
+    if labelled and len(columns) == 1:
+        others = [other for other in (";", "\t", "|", ",") if other in first[0]]
+        hint = f"; it looks separated by {others[0]!r}: commas are for .csv, tabs for .tsv" if others else ""
+        raise FileFormatError(f"{path}: the only column holds text, numbers are needed{hint}")
+    start = 1 if labelled else 0
+    values = _numbers(path, columns[start:], names[start:], absent)
+    return as_table(path, values, labels if labelled else None, names[start:] if named else None)
+
+
+def _first_line(path: Path, mark: str) -> tuple[list[str], int]:
+    """Return the cells of the first line that is not blank, and how many lines stand before it."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            for before, line in enumerate(file):
+                if "\0" in line:
+                    raise FileFormatError(f"{path}: is not text; give comma-separated values in UTF-8")
+                if line.strip():
+                    return [cell.strip() for cell in next(csv.reader([line], delimiter=mark))], before
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise FileFormatError(f"{path}: is not text in UTF-8 ({error}); save it as UTF-8") from error
+    raise FileFormatError(f"{path}: the file is empty")
+
+
+def _is_header(path: Path, cells: list[str], absent: frozenset[str]) -> bool:
+    """Tell whether the first line names the columns, and refuse to guess where it could be a row as well."""
+    if any(_is_text(cell, absent) for cell in cells[1:]) or len(cells) == 1:
+        return any(_is_text(cell, absent) for cell in cells)
+    counting = [str(i) for i in range(len(cells))]
+    if cells[0] == "" and cells[1:] == counting[:-1] and len(cells) > 2:
+        return True  # the default names of a pandas frame, behind its index
+    if _is_text(cells[0], absent):
+        reading = f"({cells[0]}, {cells[1]}, ...) could name the columns or be a row and its label"
+        raise FileFormatError(f"{path}: the first line {reading}; {SAY_HEADER}")
+    if cells == counting and len(cells) > 2:
+        reading = "(0, 1, 2, ...) could name the columns or be a row"
+        raise FileFormatError(f"{path}: the first line {reading}; {SAY_HEADER}")
+    return False
+
+
+def _is_text(cell: str, absent: frozenset[str]) -> bool:
+    return cell.lower() not in absent and _number(cell) is None
+
+
+def _number(cell: str) -> float | None:
+    try:
+        return None if "_" in cell else float(cell)  # 1_000 is Python's spelling, not a table's
+    except ValueError:
+        return None
+
+
+def _read_cells(path: Path, width: int, skip: int, mark: str) -> list[Any]:
+    """Read all cells as text, one Arrow array per column."""
+    arrow, reader, _ = _arrow()
+    names = [str(i) for i in range(width)]
+    ragged: list[Any] = []
+
+    def note(row: Any) -> str:
+        ragged.append(row)
+        return "error"
+
+    try:
+        table = reader.read_csv(
+            path,
+            # One thread: only then does a bad row know its number.
+            reader.ReadOptions(use_threads=False, column_names=names, skip_rows=skip, block_size=BLOCK),
+            reader.ParseOptions(delimiter=mark, invalid_row_handler=note),
+            reader.ConvertOptions(column_types=dict.fromkeys(names, arrow.string()), strings_can_be_null=False),
+        )
+    except arrow.ArrowInvalid as error:
+        if ragged:
+            bad = ragged[0]
+            counts = f"row {bad.number - skip} has {bad.actual_columns} cells, the first line has {width}"
+            raise FileFormatError(f"{path}: {counts}; fill it up with commas, or quote cells with commas") from error
+        if "skip initial" in str(error):  # a header without even a line end
+            return [arrow.chunked_array([], arrow.string())] * width
+        raise FileFormatError(f"{path}: cannot be read as comma-separated text ({error})") from error
+    return list(table.columns)
+
+
+def _numbers(path: Path, columns: list[Any], names: list[str], absent: frozenset[str]) -> NDArray[np.float64]:
+    """Make columns of text numbers, NaN where missing, or name the first cell that is neither."""
+    n = len(columns[0])
+    values = np.empty((n, len(columns)))
+    # Columns are laid end to end, a batch at a time, because each call of Arrow costs as much as a thousand cells.
+    step = max(1, BATCH // n)
+    for start in range(0, len(columns), step):
+        batch = columns[start : start + step]
+        try:
+            values[:, start : start + step] = _convert(batch, absent).reshape(len(batch), n).T
+        except ValueError as error:
+            for name, column in zip(names[start:], batch, strict=False):
+                for row, cell in enumerate(column.to_pylist(), start=1):
+                    if _is_text(cell.strip(), absent):
+                        raise FileFormatError(
+                            f"{path}: row {row}, column {name!r}: {cell[:40]!r} is not a number; where it is missing "
+                            "leave the cell empty, or say missing=; only the first column may be text: all of it, "
+                            "or unnamed"
+                        ) from error
+            raise FileFormatError(f"{path}: columns {names[start]!r} and after: {error}") from error
+    return values
+
+
+def _convert(columns: list[Any], absent: frozenset[str]) -> NDArray[np.float64]:
+    arrow, _, compute = _arrow()
+    cells = compute.utf8_trim_whitespace(arrow.concat_arrays([chunk for column in columns for chunk in column.chunks]))
+    missing = compute.is_in(compute.utf8_lower(cells), value_set=arrow.array(sorted(absent)))
+    known = compute.if_else(missing, arrow.scalar(None, arrow.string()), cells)
+    return np.asarray(compute.cast(known, arrow.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _arrow() -> tuple[Any, Any, Any]:
+    modules = ("pyarrow", "pyarrow.csv", "pyarrow.compute")
+    arrow, reader, compute = (optional(name, extra="cli", purpose="reading .csv files") for name in modules)
+    return arrow, reader, compute

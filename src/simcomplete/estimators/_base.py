@@ -1,0 +1,200 @@
+"""What the estimators share: scikit-learn's contract around `simcomplete.complete`, no mathematics."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from simcomplete._api import complete
+from simcomplete._registry import find
+from simcomplete._result.completion import Completion
+from simcomplete._rows.memory import require
+from simcomplete._rows.validate import as_samples
+from simcomplete._similarity.measure import Measure
+from simcomplete._spectral.extend import PENALTIES, Extension, extension
+from simcomplete.errors import InputError
+from simcomplete.estimators._callbacks import CallbackSupport, FitTask, with_callbacks
+
+# Settings that every method takes; `complete` knows them by the same names.
+SHARED = ("rank", "penalty", "metric", "min_overlap", "epsilon", "positive", "random_state", "progress")
+
+
+class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Samples with missing values in, rows of a factor out: their products are the completed similarities.
+
+    A subclass says with `_wiring` which method runs, and with which parameters of its own.
+    """
+
+    def _wiring(self) -> tuple[str, dict[str, Any]]:
+        raise NotImplementedError
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Complete the similarities of samples that may all be incomplete.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            Rows are samples, NaN is missing.
+        y : Ignored
+            Here by convention.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        labels = as_samples(X).labels if hasattr(X, "columns") else None
+        X = self._checked(X, reset=True)
+        method, own = self._wiring()
+        task = FitTask(self, {"X": X, "y": y}, find(method), own)
+        # In float64 whatever was given: only then do new rows agree with fitted ones to the last digits.
+        done = self._complete(X.astype(np.float64, copy=False), None, task.watched(own))
+        self.completion_: Completion = replace(done, labels=labels)
+        # A factor with signs, or clipped, is not what products of rows give.
+        V = done.factor if done.matrix.psd_by_form else None
+        self.factor_: NDArray[Any] | None = None if V is None else V.astype(X.dtype, copy=False)
+        self.rank_ = done.rank
+        self.n_iter_ = max(int(done.history[-1].get("iteration", 1)), 1) if done.history else 1
+        self._n_features_out = 0 if self.factor_ is None else self.factor_.shape[1]
+        self._fit_dtype = X.dtype
+        self._extension = self._extended(X)
+        task.end()
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit, and return the factor of the fitted rows.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            Rows are samples, NaN is missing.
+        y : Ignored
+            Here by convention.
+
+        Returns
+        -------
+        factor : array of shape (n_samples, rank)
+            `factor_`; ``fit(X).transform(X)`` gives the same (after an iterative solver, as far as it converged).
+        """
+        self.fit(X, y)
+        if self.factor_ is None:
+            raise InputError(
+                f"method {self.completion_.method!r} gives a matrix without a factor, so there are no rows to "
+                f"return; use fit(X).similarity(), or one of the methods {', '.join(PENALTIES)}"
+            )
+        return self.factor_
+
+    def transform(self, X: Any) -> Any:
+        """Return rows of the factor for new samples, without fitting again.
+
+        Every row is computed from its own similarities with the fitted rows, so it does not matter which rows come
+        together.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_new, n_features)
+            Rows are samples, NaN is missing.
+
+        Returns
+        -------
+        rows : array of shape (n_new, rank)
+            Their products with the rows of `factor_` are completed similarities. Zero for a row that has nothing
+            in common with any fitted row.
+        """
+        rows, dtype = self._new_rows(X)
+        return rows.astype(dtype, copy=False)
+
+    def similarity(self, X_new: Any = None, *, clip: bool = False) -> NDArray[Any]:
+        """Return completed similarities, to be used as a precomputed kernel or affinity.
+
+        Parameters
+        ----------
+        X_new : array or frame of shape (n_new, n_features), optional
+            New samples, to be compared with the fitted ones; without them, the fitted ones among each other.
+        clip : bool
+            Clip to [-1, 1], with `positive` to [0, 1]. A clipped matrix need not be positive semi-definite.
+
+        Returns
+        -------
+        S : array of shape (n_new, n_samples) or (n_samples, n_samples)
+            In the type of the samples.
+        """
+        if X_new is None:
+            check_is_fitted(self)
+            return np.asarray(self.completion_.similarity(clip=clip), dtype=self._fit_dtype)
+        rows, dtype = self._new_rows(X_new)
+        fitted = self._fitted_extension().factor
+        require(
+            2 * 8 * len(rows) * len(fitted),
+            f"the {len(rows)} x {len(fitted)} similarities of new with fitted rows",
+            "compare fewer new rows at a time, or work with transform() and factor_",
+        )
+        S = rows @ fitted.T
+        if clip:
+            np.clip(S, 0.0 if self.completion_.params.get("positive") else -1.0, 1.0, out=S)
+        return np.asarray(S, dtype=dtype)
+
+    def complete(self, P: Any, Q: Any = None, *, memory: Any = None, out: Any = None) -> Completion:
+        """Complete candidates and queries with this estimator's parameters; see `simcomplete.complete`.
+
+        It neither needs `fit` nor changes what was fitted.
+
+        Parameters
+        ----------
+        P : array or frame of shape (n_p, n_features)
+            Complete samples. Without `Q`, samples that may all be incomplete.
+        Q : array or frame of shape (n_q, n_features), optional
+            Samples with NaN where a value is missing.
+        memory, out : optional
+            For many candidates: what a block may take, and a file for the factor.
+
+        Returns
+        -------
+        Completion
+        """
+        return self._complete(P, Q, {**self._wiring()[1], "memory": memory, "out": out})
+
+    def _complete(self, P: Any, Q: Any, own: dict[str, Any]) -> Completion:
+        shared = {name: getattr(self, name) for name in SHARED}
+        return complete(P, Q, method=self._wiring()[0], **shared, **own)
+
+    def _extended(self, X: NDArray[Any]) -> Extension | None:
+        done = self.completion_
+        if done.method not in PENALTIES:
+            return None
+        measure = Measure(self.metric, self.min_overlap, self.epsilon, self.positive)
+        # A copy: new rows are compared with what was fitted, whatever becomes of X.
+        return extension(done, X.copy(), measure)
+
+    def _new_rows(self, X: Any) -> tuple[NDArray[np.float64], Any]:
+        extension = self._fitted_extension()
+        X = self._checked(X, reset=False)
+        return extension.transform(X, self.progress), X.dtype
+
+    def _fitted_extension(self) -> Extension:
+        check_is_fitted(self)
+        if self._extension is None:
+            raise InputError(
+                f"method {self.completion_.method!r} has no out-of-sample form, so rows cannot be added to a fit; "
+                f"use complete(P, Q) with the new rows as Q, or one of the methods {', '.join(PENALTIES)}"
+            )
+        return self._extension
+
+    def _checked(self, X: Any, *, reset: bool) -> NDArray[Any]:
+        if isinstance(X, np.ma.MaskedArray):  # whose mask would be lost without a word
+            X = as_samples(X).values
+        return np.asarray(
+            validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

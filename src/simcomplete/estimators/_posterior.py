@@ -1,0 +1,290 @@
+"""`PosteriorCompleter`: incomplete rows to complete vectors, fitted once, streamed for ever."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from simcomplete._api import complete, generator
+from simcomplete._posterior.all_rows.select import RowsCompletion
+from simcomplete._posterior.all_rows.split import Whole
+from simcomplete._posterior.candidates.grid import Objective
+from simcomplete._posterior.candidates.model import Effort, Posterior, check_settings
+from simcomplete._posterior.candidates.streamed import Streamed
+from simcomplete._posterior.method import fit_rows, is_large, typical_length
+from simcomplete._result.completion import Completion
+from simcomplete._result.search import Neighbours, among, check_k
+from simcomplete._rows.derived import UnitRows
+from simcomplete._rows.files import is_outside
+from simcomplete._rows.validate import as_samples
+from simcomplete._rows.xp import is_array, on_accelerator, to_numpy
+from simcomplete.errors import InputError
+
+PATTERNS = 200  # masks to calibrate for when none are given
+RATES = (0.1, 0.95)  # shares of features they hide
+
+
+class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Expected similarities with complete candidates, one vector per incomplete row.
+
+    ``transform`` turns a row with missing values into a complete vector whose products with the candidates' unit rows
+    are the best estimates of their cosines; any inner-product index can search with it.
+
+    Parameters
+    ----------
+    effort : {"full", "fast", "best"}
+        How much is tried when calibrating: "fast" only lengths, "full" a grid, "best" a stack of everything.
+    objective : {"error", "recall"}
+        What the calibration aims at: small squared error, or the right ten nearest.
+    random_state : int, Generator or None
+        Seed of the simulated queries.
+
+    Attributes
+    ----------
+    candidates_ : array of shape (n_samples, n_features)
+        Unit rows of the candidates (shorter where they are incomplete); products with transformed rows are
+        similarities.
+    choice_ : dict
+        What the calibration chose and how well it did on simulated queries.
+    n_features_in_ : int
+        Features seen when fitting.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, where a frame had some.
+
+    See Also
+    --------
+    simcomplete.complete : The same for given queries, calibrated on their own masks, with error bars.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simcomplete.estimators import PosteriorCompleter
+    >>> P = np.random.default_rng(0).random((60, 4))
+    >>> model = PosteriorCompleter(effort="fast").fit(P)
+    >>> u = model.transform([[0.9, np.nan, 0.1, np.nan]])
+    >>> u.shape, model.search([[0.9, np.nan, 0.1, np.nan]], k=3).ids.shape
+    ((1, 4), (1, 3))
+    """
+
+    def __init__(self, *, effort: Effort = "full", objective: Objective = "error", random_state: Any = 0) -> None:
+        self.effort = effort
+        self.objective = objective
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, masks: Any = None) -> Self:
+        """Take candidates and calibrate on them.
+
+        Parameters
+        ----------
+        X : array, frame or source of rows, of shape (n_samples, n_features)
+            Candidates. Where some values are missing, the model is that of the complete rows if they have enough of
+            what was observed, else a factor model of all; it can transform and search, not grow or forget. Nor can that
+            of many candidates (33 million values and more) or of rows outside memory, which are read block by block:
+            see `simcomplete.complete`.
+        y : Ignored
+            Here by convention.
+        masks : array of bool, shape (n_masks, n_features), optional
+            Patterns to calibrate for, True where observed. When left out, those of the incomplete rows, or random ones
+            with rates from .1 to .95 where all are complete.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        P = self._candidates(X)
+        check_settings(self.effort, self.objective)
+        self._dtype = to_numpy(P[:1, :]).dtype
+        holes = isinstance(P, np.ndarray) and bool(np.isnan(P).any())
+        if not holes and is_large(P, held=True):  # held rows can grow and be forgotten
+            self._scale = 1.0
+            rng = generator(self.random_state)
+            patterns = self._shown(masks, int(P.shape[1]), rng)
+            own: dict[str, Any] = {"effort": self.effort, "objective": self.objective}
+            self._keep(Streamed.fit(P, patterns, rng=rng, **own)[0])
+            return self
+        P = np.asarray(P, dtype=np.float64)
+        self._scale = typical_length(np.nan_to_num(P))
+        if holes:
+            shown = None if masks is None else self._patterns(masks, P.shape[1])
+            rng = generator(self.random_state)
+            self._keep(fit_rows(P / self._scale, rng, self.effort, self.objective, shown))
+        else:
+            self._calibrate(Posterior.fit(P / self._scale, self.effort), masks)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Add candidates by exact updates; what was calibrated stays. Without a fit before, it is one.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_new, n_features)
+            Complete candidates to add.
+        y : Ignored
+            Here by convention.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        if not hasattr(self, "_model"):
+            return self.fit(X)
+        model = self._growing("partial_fit")
+        P = self._checked(X, reset=False, complete=True).astype(np.float64)
+        self._keep(model.with_rows(P / self._scale))
+        return self
+
+    def forget(self, rows: Any) -> Self:
+        """Remove candidates by exact downdates; what was calibrated stays.
+
+        Parameters
+        ----------
+        rows : array of int
+            Positions of the candidates to remove; those behind them move up.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        check_is_fitted(self)
+        model = self._growing("forget")
+        n = len(self.candidates_)
+        try:
+            gone = np.unique(np.atleast_1d(np.arange(n)[rows]))
+        except IndexError as error:
+            raise InputError(f"rows={rows!r} does not fit the {n} candidates: {error}") from error
+        if len(gone) == n:
+            raise InputError(f"all {n} candidates would be forgotten; keep at least one, or fit anew")
+        self._keep(model.without(gone))
+        return self
+
+    def recalibrate(self, masks: Any = None) -> Self:
+        """Choose settings and lengths anew, for other masks or after many candidates have come and gone.
+
+        Parameters
+        ----------
+        masks : array of bool, shape (n_masks, n_features), optional
+            As in `fit`.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        check_is_fitted(self)
+        self._calibrate(self._growing("recalibrate"), masks)
+        return self
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Turn rows with missing values into complete vectors, each by itself, without calibrating again.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_new, n_features)
+            Rows with NaN where a value is missing; complete ones come back with unit length.
+
+        Returns
+        -------
+        array of shape (n_new, n_features)
+            At most 1 long; the shorter, the less is known.
+        """
+        check_is_fitted(self)
+        Q = self._checked(X, reset=False)
+        return self._model.vectors(Q.astype(np.float64) / self._scale).u.astype(Q.dtype, copy=False)
+
+    def search(self, X: Any, k: int = 10) -> Neighbours:
+        """Find the `k` most similar candidates of rows with missing values.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_new, n_features)
+            Rows with NaN where a value is missing.
+        k : int
+            How many; more than there are candidates gives all of them.
+
+        Returns
+        -------
+        Neighbours
+            `ids` and `scores`, both (n_new, k), best first.
+        """
+        k = check_k(k)
+        u = self.transform(X)
+        return among(u, self.candidates_, min(k, len(self.candidates_)))
+
+    def complete(self, P: Any, Q: Any = None, *, memory: Any = None, out: Any = None) -> Completion:
+        """Complete candidates and queries, calibrated on the queries' own masks; changes nothing that was fitted.
+
+        Parameters
+        ----------
+        P, Q, memory, out
+            As in `simcomplete.complete`.
+
+        Returns
+        -------
+        Completion
+        """
+        own: dict[str, Any] = {"effort": self.effort, "objective": self.objective, "memory": memory, "out": out}
+        return complete(P, Q, method="posterior", random_state=self.random_state, **own)
+
+    def _candidates(self, X: Any) -> Any:
+        """Candidates as they are read: from where they lie, or checked as scikit-learn does."""
+        if not (is_outside(X) or (is_array(X) and on_accelerator(X))):
+            return self._checked(X, reset=True)
+        rows = as_samples(X, "candidates", complete=True).values
+        self.n_features_in_ = int(rows.shape[1])
+        self.__dict__.pop("feature_names_in_", None)
+        return rows if is_large(rows, held=True) else np.asarray(to_numpy(rows))
+
+    def _calibrate(self, model: Posterior, masks: Any) -> None:
+        rng = generator(self.random_state)
+        shown = self._shown(masks, model.P.shape[1], rng)
+        self._keep(model.calibrate(shown, rng=rng, effort=self.effort, objective=self.objective))
+
+    def _shown(self, masks: Any, d: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+        if masks is not None:
+            return self._patterns(masks, d)
+        hidden = rng.uniform(*RATES, size=(PATTERNS, 1))
+        return np.asarray(rng.random((PATTERNS, d)) >= hidden)
+
+    def _patterns(self, masks: Any, d: int) -> NDArray[np.bool_]:
+        shown = np.asarray(masks)
+        if shown.dtype != bool or shown.ndim != 2 or shown.shape[1] != d or len(shown) == 0:
+            raise InputError(
+                f"masks must be booleans of shape (patterns, {d}), True where observed; "
+                f"got {shown.dtype} of shape {shown.shape}"
+            )
+        return shown
+
+    def _keep(self, model: Posterior | RowsCompletion | Whole | Streamed) -> None:
+        self._model = model
+        unit = model.unit
+        self.candidates_ = unit if isinstance(unit, UnitRows) else unit.astype(self._dtype, copy=False)
+        assert model.choice is not None  # calibrated before it is kept
+        self.choice_ = model.choice.as_dict()
+        self._n_features_out = model.unit.shape[1]
+
+    def _growing(self, what: str) -> Posterior:
+        """The model of complete candidates, which alone can change without a new fit."""
+        if not isinstance(self._model, Posterior):
+            raise InputError(f"{what} needs a model of complete candidates that are in memory: fit anew")
+        return self._model
+
+    def _checked(self, X: Any, *, reset: bool, complete: bool = False) -> NDArray[Any]:
+        if isinstance(X, np.ma.MaskedArray):  # whose mask would be lost without a word
+            X = as_samples(X).values
+        rows = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
+        if complete:
+            as_samples(rows, "candidates", complete=True)
+        return np.asarray(rows)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,63 @@
+"""Indexes over the candidates of a completed matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcomplete._result.matrix import SymmetricMatrix, take
+from simcomplete._result.search import Neighbours
+from simcomplete._rows.xp import to_numpy
+from simcomplete.errors import InputError
+from simcomplete.index._query import search
+from simcomplete.index._rows import Rows
+from simcomplete.index._vectors import Kind, VectorIndex, build
+
+KINDS: dict[str, Kind] = {"faiss": "flat", "faiss-ivf": "ivf", "faiss-hnsw": "hnsw"}
+
+
+def nearest(
+    S: SymmetricMatrix,
+    rows: NDArray[np.int64],
+    candidates: slice,
+    k: int,
+    *,
+    exclude_self: bool,
+    index: str | VectorIndex,
+    progress: bool | None = None,
+) -> Neighbours:
+    """Find the `k` candidates most similar to each row, as `search.nearest` does, through an index."""
+    if isinstance(index, str):
+        if index not in KINDS:
+            raise InputError(f"index={index!r} is unknown; use {', '.join(map(repr, KINDS))}, or what over() built")
+        index = over(S, candidates, KINDS[index], progress=progress)
+    elif index.rows.fingerprint() != indexable(S, candidates).fingerprint():
+        raise InputError("the index was built over other rows than this result's candidates; build it anew")
+    found = search(
+        index,
+        to_numpy(take(S.factor, rows)),
+        k,
+        signs=S.signs,
+        exclude=rows - candidates.start if exclude_self else None,
+        bounds=(-1.0, 1.0) if S.unit else None,
+        progress=progress,
+    )
+    return Neighbours(found.ids, found.scores.astype(to_numpy(S.array[:1, :1]).dtype))
+
+
+def over(S: SymmetricMatrix, candidates: slice, kind: Kind = "flat", **settings: Any) -> VectorIndex:
+    """Build an index over the candidates of a completed matrix; settings as in `build`."""
+    return build(indexable(S, candidates), kind, **settings)
+
+
+def indexable(S: SymmetricMatrix, candidates: slice) -> Rows:
+    """Rows whose products are the similarities, or an error that says why there are none."""
+    if S.factor is None:
+        raise InputError("this result is a dense matrix without a factor to index; leave out index=, or use posterior")
+    if S.bounds is not None:
+        raise InputError(
+            "entries of this view are clipped when read, which products of rows are not; search the result before clip"
+        )
+    return Rows(S.factor, candidates.start, candidates.stop)

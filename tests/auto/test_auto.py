@@ -1,0 +1,168 @@
+"""auto and tune: what is known is hidden, methods stand for election, and the table is shown."""
+
+import numpy as np
+import pytest
+
+import simcomplete as sc
+from simcomplete import _registry as registry
+from simcomplete._auto.holdout import rehearse
+from simcomplete._method.problem import Task
+from simcomplete._rows.validate import Samples
+from simcomplete.errors import InputError, NotConvergedWarning
+
+
+@pytest.fixture(scope="module")
+def data(digits, hide):
+    return digits[:150], hide(digits[150:170], 0.7), digits[150:170]
+
+
+def swapped(monkeypatch, name, run):
+    row = registry.REGISTRY[name]
+    monkeypatch.setitem(registry.REGISTRY, name, type(row)(**{**vars(row), "run": run}))
+
+
+def test_the_rehearsal_hides_what_queries_lack(data):
+    P, Q, _ = data
+    task = Task(rank=10, penalty=1e-3, rng=np.random.default_rng(0), samples=Samples(P, None), queries=Samples(Q, None))
+    rehearsal = rehearse(task)
+    shown = rehearsal.task.queries.values
+    assert len(shown) == 37  # a quarter of the candidates
+    assert rehearsal.task.samples.n == 150 - 37
+    masks = {tuple(row) for row in np.isnan(Q)}
+    assert all(tuple(row) in masks for row in np.isnan(shown))
+    # The truth is that of complete rows, and nobody who plays a query is among the candidates.
+    assert rehearsal.truth.shape == (37, 150)
+    assert rehearsal.truth[:, :113].max() < 1 - 1e-9
+
+
+def test_the_best_is_elected_and_the_table_tells(data):
+    P, Q, Q_true = data
+    done = sc.complete(P, Q, method="auto")
+    table = {row["method"]: row for row in done.election}
+    assert list(table) == ["overlap", "mean", "smcnn", "lr", "fmc", "posterior"]
+    assert table["overlap"]["error"] == pytest.approx(1.0)
+    assert done.method == min(table, key=lambda name: table[name]["error"]) == "posterior"
+    assert table["posterior"]["note"] == "elected"
+    assert done.params["chosen_by"] == "auto"
+    # What was expected is what came, roughly.
+    S0, truth = (sc.overlap_similarity(np.vstack([P, x])) for x in (Q, Q_true))
+    error = np.sum((done.similarity() - truth)[150:] ** 2) / np.sum((S0 - truth)[150:] ** 2)
+    assert error == pytest.approx(table["posterior"]["error"], rel=0.5)
+
+
+def test_same_seed_same_choice(data):
+    P, Q, _ = data
+    a, b = (sc.complete(P, Q, method="auto", random_state=4) for _ in range(2))
+    assert [(r["method"], r["error"]) for r in a.election] == [(r["method"], r["error"]) for r in b.election]
+    np.testing.assert_array_equal(a.factor, b.factor)
+
+
+def test_any_method_can_stand_and_the_objective_can_be_recall(data):
+    P, Q, _ = data
+    done = sc.complete(P, Q, method="auto", elect=["overlap", "mean"], objective="recall")
+    assert done.method == max(done.election, key=lambda row: row["recall"])["method"]
+    assert sc.complete(P, Q, method="auto", elect=["overlap", "mean"]).method == "mean"
+
+
+def test_a_method_that_overruns_its_share_is_stopped_and_marked(data):
+    P, Q, _ = data
+    done = sc.complete(P, Q, method="auto", elect=["bpmf", "overlap"], budget=0.2)
+    row = done.election[0]
+    assert "stopped after its share" in row["note"]
+
+
+def test_a_spent_budget_leaves_the_rest_out(data):
+    P, Q, _ = data
+    with pytest.warns(NotConvergedWarning, match="no method could be elected"):
+        done = sc.complete(P, Q, method="auto", budget=0)
+    assert done.method == "overlap"
+    assert {row["note"] for row in done.election} == {"not run: the budget was spent"}
+
+
+def test_one_that_fails_in_the_election_is_marked(data, monkeypatch):
+    def broken(task, params):
+        raise InputError("no")
+
+    swapped(monkeypatch, "mean", broken)
+    done = sc.complete(*data[:2], method="auto", elect=["mean", "overlap"])
+    assert done.method == "overlap"
+    assert done.election[0]["note"] == "failed: no"
+
+
+def test_a_winner_that_fails_on_the_real_data_is_replaced_loudly(data, monkeypatch):
+    real = registry.REGISTRY["lr"].run
+
+    def unlucky(task, params):
+        if task.n == 170:
+            raise InputError("not today")
+        return real(task, params)
+
+    swapped(monkeypatch, "lr", unlucky)
+    with pytest.warns(NotConvergedWarning, match="lr elected, but failed: not today; taking the next best"):
+        done = sc.complete(*data[:2], method="auto", elect=["overlap", "lr"])
+    assert done.method == "overlap"
+
+
+def test_without_values_to_hide_there_is_no_election(data):
+    P, Q, _ = data
+    few = sc.complete(P[:5], Q, method="auto")
+    assert (few.method, few.election) == ("posterior", [])
+    S0 = sc.overlap_similarity(np.vstack([P, Q]))
+    assert sc.complete_similarity(S0, candidates=150, method="auto").method == "posterior"
+    assert sc.complete_similarity(S0[:40, :40], method="auto").method == "dmc"
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"budget": -1}, "budget"),
+        ({"objective": "speed"}, "objective='speed' is unknown"),
+        ({"elect": ["best"]}, "method='best' is unknown"),
+        ({"speed": 1}, "has the parameter 'speed'"),
+    ],
+)
+def test_settings_that_cannot_be_used(data, settings, words):
+    with pytest.raises(InputError, match=words):
+        sc.complete(*data[:2], method="auto", **settings)
+
+
+def test_parameters_reach_the_methods_that_have_them(data):
+    done = sc.complete(*data[:2], method="auto", elect=["overlap", "posterior"], effort="fast")
+    assert done.params["effort"] == "fast"
+
+
+def test_tuning_by_hand(data):
+    P, Q, _ = data
+    done = sc.complete(P, Q, method="smcnn", tune=True)
+    best = min(done.choice["tried"], key=lambda row: row["error"])
+    assert done.params["penalty"] == best["penalty"] == done.choice["tuned"]["penalty"]
+    assert done.params["rank"] == min(best["rank"], 170)
+    with pytest.raises(InputError, match="give candidates and queries"):
+        sc.complete(P, method="smcnn", tune=True)
+    with pytest.raises(InputError, match="at least 8 candidates"):
+        sc.complete(P[:5], Q, method="smcnn", tune=True)
+    with pytest.raises(InputError, match="no settings to tune"):
+        sc.complete(P, Q, method="overlap", tune=True)
+
+
+def test_a_parameter_names_its_methods(data):
+    P, Q, _ = data
+    assert sc.complete(P, Q, effort="fast").params["effort"] == "fast"
+    assert sc.complete(P, rank=5, solver="descent").method == "smcnn"
+    done = sc.complete(P, Q, penalty=1.0, verify=False)
+    assert done.method == "smcnn"
+    assert done.election == []
+
+
+def test_nothing_missing_elects_exact_similarities(data):
+    P, _, Q = data
+    done = sc.complete(P, Q)
+    assert done.method == "posterior"
+    np.testing.assert_allclose(done.similarity(), sc.overlap_similarity(np.vstack([P, Q])), atol=1e-12)
+
+
+def test_other_measures_get_a_method_that_knows_them(data):
+    P, Q, _ = data
+    assert sc.complete(P, metric="pearson").method == "smcnn"
+    table = {row["method"]: row["note"] for row in sc.complete(P, Q, positive=True).election}
+    assert table["posterior"].startswith("failed: posterior estimates cosines")
