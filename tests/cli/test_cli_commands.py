@@ -60,7 +60,7 @@ class TestComplete:
         run(*asked, "-o", "held")
         monkeypatch.setattr(arguments, "HELD", 10)
         seen = []
-        whole = sc.api.complete
+        whole = sc._api.complete
         monkeypatch.setattr(sc.api, "complete", lambda P, Q, **given: seen.append(P) or whole(P, Q, **given))
         run(*asked, "-o", "read")
         assert [str(path) for path in seen] == ["p.npy"]

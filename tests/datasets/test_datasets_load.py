@@ -70,7 +70,7 @@ class TestFolder:
         for entry in CATALOGUE.values():
             for parts in entry.choices:
                 for part in parts:
-                    assert datasets.files.format_of(Path(part)) or entry.otherwise
+                    assert datasets._files.format_of(Path(part)) or entry.otherwise
 
     def test_the_originals_come_before_samples(self, tmp_path):
         np.savez(tmp_path / "protein.npz", X=np.ones((1, 357)))
