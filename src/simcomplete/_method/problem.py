@@ -169,10 +169,10 @@ class Task:
         return Completion(
             matrix=SymmetricMatrix(**arrays, unit=matrix.unit),
             n_candidates=self.n_candidates,
-            together=self.together,
+            all_rows_are_queries=self.together,
             method=method,
             params={**params, **({} if self.given is not None else step1)},
-            counted=counted,
+            evidence_source=counted,
             labels=self.labels,
             order=self.order,
             exact=self.exact,

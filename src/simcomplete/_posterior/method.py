@@ -20,7 +20,7 @@ from simcomplete._posterior.candidates.moments import Matrix
 from simcomplete._posterior.candidates.streamed import LARGE, Streamed
 from simcomplete._posterior.similarities.wiener import complete_similarities
 from simcomplete._result.completion import Completion
-from simcomplete._result.intervals import Bars
+from simcomplete._result.intervals import IntervalModel
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
 from simcomplete._rows.derived import UnitRows
@@ -63,7 +63,7 @@ def from_candidates(task: Task, params: dict[str, Any]) -> Completion:
         params,
         SymmetricMatrix(factor=factor, diagonal=lack(factor), unit=True),
         choice=model.choice.as_dict(),
-        bars=Bars(found.spread, model.choice.quantiles) if trained else None,
+        interval_model=IntervalModel(found.spread, model.choice.quantiles) if trained else None,
         status=Status("computed", f"expected similarities, calibrated on {'your own' if trained else 'no'} candidates"),
     )
 
@@ -83,7 +83,7 @@ def streamed(task: Task, params: dict[str, Any]) -> Completion:
         params,
         SymmetricMatrix(factor=UnitRows(P, U), diagonal=rest, unit=True),
         choice=model.choice.as_dict(),
-        bars=Bars(found.spread, model.choice.quantiles),
+        interval_model=IntervalModel(found.spread, model.choice.quantiles),
         status=Status("computed", "expected similarities, calibrated on your own candidates, in one pass over them"),
     )
 
@@ -109,7 +109,7 @@ def from_rows(task: Task, params: dict[str, Any]) -> Completion:
         SymmetricMatrix(factor=found.U, diagonal=lack(found.U), unit=True),
         choice=found.choice.as_dict(),
         history=found.history,
-        bars=None if found.quantiles is None else Bars(np.sqrt(lack(found.U)), found.quantiles),
+        interval_model=None if found.quantiles is None else IntervalModel(np.sqrt(lack(found.U)), found.quantiles),
         status=found.status,
     )
 
@@ -119,16 +119,18 @@ def from_whole_rows(task: Task, params: dict[str, Any], whole: NDArray[np.bool_]
     P, Q = HeldRows(task.table[whole]), HeldRows(task.table[~whole])
     done = from_candidates(replace(task, samples=P, queries=Q, labels=None), params)
     n_p, factor, spread = done.n_candidates, np.empty(task.table.shape), np.zeros(task.n)
-    assert done.bars is not None and done.matrix.factor is not None  # there are enough candidates to learn from
+    assert (
+        done.interval_model is not None and done.matrix.factor is not None
+    )  # there are enough candidates to learn from
     factor[whole] = to_numpy(done.matrix.factor[:n_p, :])
     factor[~whole] = to_numpy(done.matrix.factor[n_p:, :])
-    spread[~whole] = done.bars.spread
+    spread[~whole] = done.interval_model.spread
     return task.finish(
         "posterior",
         params,
         SymmetricMatrix(factor=factor, diagonal=lack(factor), unit=True),
         choice=done.choice,
-        bars=Bars(spread, done.bars.quantiles),
+        interval_model=IntervalModel(spread, done.interval_model.quantiles),
         status=Status("computed", f"expected similarities, calibrated on the {n_p} complete rows"),
     )
 
@@ -181,7 +183,7 @@ def from_similarities(task: Task, params: dict[str, Any]) -> Completion:
         params,
         SymmetricMatrix(factor=found.factor, diagonal=found.diagonal),
         choice=found.as_dict(),
-        bars=Bars(spread, found.choice.quantiles),
+        interval_model=IntervalModel(spread, found.choice.quantiles),
         status=Status("computed", "expected similarities by a local Wiener filter, calibrated on the exact block"),
     )
 

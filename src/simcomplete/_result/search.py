@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._result.matrix import Selection, SymmetricMatrix, take
+from simcomplete._result.matrix import SymmetricMatrix, take
 from simcomplete._rows.budget import row_blocks
 from simcomplete._rows.table import RowTable, as_table
 from simcomplete._rows.xp import Array, astype, is_numpy, largest, like, namespace, to_numpy
@@ -188,6 +188,3 @@ def without_self(block: Array, own: NDArray[np.int64]) -> Array:
     xp = namespace(block)
     hit = like(np.arange(block.shape[1])[None, :] == own[:, None], block)
     return xp.where(hit, xp.full_like(block, -np.inf), block)
-
-
-__all__ = ["Neighbours", "Selection", "check_k", "nearest", "scope", "top_k"]
