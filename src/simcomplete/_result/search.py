@@ -115,7 +115,8 @@ class BestOf:
         """Search among some rows of the factor; those outside the candidates are left out."""
         first, last = max(self.start, start), min(self.stop, start + int(X.shape[0]))
         if first >= last:
-            return Neighbours(np.zeros((len(self.left), 0), np.int64), np.zeros((len(self.left), 0)))
+            shape = (int(self.left.shape[0]), 0)
+            return Neighbours(np.zeros(shape, np.int64), np.zeros(shape, to_numpy(self.left[:1, :1]).dtype))
         xp = namespace(X)
         scores = self.left @ astype(X[first - start : last - start, :], self.left.dtype).T
         if self.bounds is not None:

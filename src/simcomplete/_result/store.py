@@ -85,7 +85,13 @@ def from_arrays_and_metadata(arrays: dict[str, Any], metadata: dict[str, Any]) -
     if "candidates" in arrays:
         table = as_table(arrays["candidates"])
         exact = exact_candidates.from_table_and_metadata(table, metadata["exact"])
-        factor = UnitRows(table, arrays["factor_below"]) if metadata["factor"] == UNIT_CANDIDATES else factor
+        factor = (
+            UnitRows(table, as_table(arrays["factor_below"]).whole())
+            if metadata["factor"] == UNIT_CANDIDATES
+            else factor
+        )
+    if factor is None and "dense" not in arrays:
+        raise KeyError("factor")
     matrix = SymmetricMatrix(
         factor=factor,
         **{name: arrays.get(name) for name in ("signs", "diagonal", "dense")},

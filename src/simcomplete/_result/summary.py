@@ -6,6 +6,7 @@ Rank and checks of a large result are left out, or taken from its form: whoever 
 
 from __future__ import annotations
 
+import math
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +18,14 @@ if TYPE_CHECKING:
     from simcomplete._result.completion import Completion
 
 CHEAP_WORK = 1e10  # multiplications, about a second
+CHEAP_VALUES = 2**25  # values to look at, a quarter of a gibibyte
 
 
 def summary(done: Completion) -> dict[str, Any]:
     """Everything small about a completion, as plain values."""
     counted = not callable(done.evidence_source) or "evidence" in vars(done)
-    pairs = done.n_candidates * done.n_queries * int(done.matrix.array.shape[1])
-    evidence = done.evidence if counted or pairs <= CHEAP_WORK else None
+    work = done.n_candidates * done.n_queries * int(done.matrix.array.shape[1])
+    evidence = done.evidence if counted or is_cheap(done, work) else None
     return {
         "method": done.method,
         "params": plain(done.params),
@@ -39,9 +41,14 @@ def summary(done: Completion) -> dict[str, Any]:
     }
 
 
+def is_cheap(done: Completion, work: int) -> bool:
+    """Whether something that takes so many multiplications over all rows is done quickly."""
+    return work <= CHEAP_WORK and math.prod(done.matrix.array.shape) <= CHEAP_VALUES
+
+
 def cheap_rank(done: Completion) -> int | None:
     """The rank, where it is known or quickly found."""
-    if "rank" not in vars(done) and done.matrix.rank_work > CHEAP_WORK:
+    if "rank" not in vars(done) and not is_cheap(done, done.matrix.rank_work):
         return None
     try:
         return done.rank
@@ -51,7 +58,7 @@ def cheap_rank(done: Completion) -> int | None:
 
 def cheap_checks(done: Completion) -> dict[str, Any]:
     """All five checks of validity where they are known or quickly made, else those that the form answers."""
-    if "validity" not in vars(done) and validation_work(done.matrix, done.exact) > CHEAP_WORK:
+    if "validity" not in vars(done) and not is_cheap(done, validation_work(done.matrix, done.exact)):
         return checks_by_form(done.matrix, done.exact)
     try:
         return vars(done.validity)
