@@ -86,6 +86,13 @@ class TestComplete:
         for word in ("smcnn", "saved: out", "unit diagonal", "optimal"):
             assert word in text
 
+    def test_what_takes_long_is_not_computed_for_the_summary(self, room, monkeypatch):
+        monkeypatch.setattr("simcomplete._result.summary.CHEAP_WORK", 0)
+        text = run("complete", "p.npy", "q.npy", "-o", "out", "--method", "smcnn", "--rank", "2").stdout
+        assert "at most 2" in text
+        assert "psd" in text
+        assert "unit diagonal" not in text
+
     def test_all_rows_incomplete(self, room):
         assert as_json("complete", "q.npy", "-o", "out")["n_candidates"] == 2
 
@@ -166,7 +173,7 @@ class TestComplete:
         def full(*arguments, **options):
             raise OSError(errno.ENOSPC, "No space left on device", "out")
 
-        monkeypatch.setattr(np, "save", full)
+        monkeypatch.setattr("os.fsync", full)
         assert "No space left on device" in fails("complete", "p.npy", "q.npy", "-o", "out")
         assert not (room / "out").exists()
 

@@ -98,7 +98,7 @@ def _print_summary(done: Any) -> None:
         "method": facts["method"],
         "candidates": str(facts["n_candidates"]),
         "queries": str(facts["n_queries"]),
-        "rank": str(facts["rank"]),
+        "rank": f"at most {facts['rank_at_most']}" if facts["rank"] is None else str(facts["rank"]),
         "status": str(done.status),
     }
     if done.evidence is not None:

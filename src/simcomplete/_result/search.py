@@ -33,7 +33,7 @@ def nearest(
     exclude_self: bool,
     progress: bool | None = None,
 ) -> Neighbours:
-    """Find the `k` candidates most similar to each row by running selection, never all scores at once.
+    """Find the `k` candidates most similar to each row, block by block: never all scores at once.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def _in_dense(
 
 
 def among(u: Array, candidates: Array | RowTable, k: int, progress: bool | None = None) -> Neighbours:
-    """The `k` rows of `candidates` with the largest products with each row of `u`, by running selection."""
+    """The `k` rows of `candidates` with the largest products with each row of `u`, block by block."""
     found = []
     for start in range(0, len(u), PART):
         left = like(to_numpy(u[start : start + PART]), candidates[:1, :])
