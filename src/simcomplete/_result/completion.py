@@ -25,7 +25,7 @@ from simcomplete._result.status import Status
 from simcomplete._result.validity import Validity, validate
 from simcomplete._rows.table import as_table
 from simcomplete._rows.xp import Array, namespace, to_numpy
-from simcomplete._similarity.evidence import Uncounted
+from simcomplete._similarity.evidence import LazyEvidence
 from simcomplete._similarity.exact import CandidateBlock, CandidateRows
 from simcomplete._similarity.measure import Evidence
 from simcomplete.errors import InputError
@@ -85,7 +85,7 @@ class Completion:
     status: Status = field(default_factory=lambda: Status("computed", "computed directly"))
     history: list[dict[str, float]] = field(default_factory=list)
     certificate: Certificate | None = None
-    counted: Evidence | Uncounted | None = field(default=None, repr=False)
+    counted: Evidence | LazyEvidence | None = field(default=None, repr=False)
     labels: list[str] | None = None
     order: NDArray[np.int64] | None = None
     choice: dict[str, Any] | None = None
@@ -111,7 +111,7 @@ class Completion:
     @cached_property
     def evidence(self) -> Evidence | None:
         """How many pairs, and which rows, had nothing to compare; None for a given matrix."""
-        return self.counted() if isinstance(self.counted, Uncounted) else self.counted
+        return self.counted() if isinstance(self.counted, LazyEvidence) else self.counted
 
     @property
     def n(self) -> int:

@@ -7,19 +7,19 @@ import numpy as np
 from simcomplete._result.certificate import Certificate
 from simcomplete._rows.xp import Array, like, namespace, to_numpy
 from simcomplete._similarity.operator import Operator
-from simcomplete._spectral.objective import Problem
 from simcomplete._spectral.penalties import Vector
+from simcomplete._spectral.problem import SpectralProblem
 
 EXTRA = 8  # vectors in the block that looks for larger eigenvalues outside
 STEPS = 3  # products with it
 
 
-def certify(problem: Problem, V: Array, w: Vector, *, verify: bool = True, seed: int = 0) -> Certificate:
+def certify(problem: SpectralProblem, V: Array, w: Vector, *, verify: bool = True, seed: int = 0) -> Certificate:
     """Judge a factor against the optimum that the `rank` largest eigenvalues `w` of S0 allow.
 
     Parameters
     ----------
-    problem : Problem
+    problem : SpectralProblem
         What V should minimise.
     V : array of shape (n, rank), float64
         The factor.
@@ -51,7 +51,7 @@ def certify(problem: Problem, V: Array, w: Vector, *, verify: bool = True, seed:
 
 
 def drawn_up(
-    problem: Problem,
+    problem: SpectralProblem,
     w: Vector,
     objective: float,
     rank: int,

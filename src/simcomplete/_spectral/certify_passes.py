@@ -16,8 +16,8 @@ from simcomplete._rows.xp import Array, like, namespace, to_numpy
 from simcomplete._similarity.operator import DenseSimilarity
 from simcomplete._spectral.certify import drawn_up, largest_outside, numerical_rank
 from simcomplete._spectral.eigen.reduced import FactorOf, Reduced
-from simcomplete._spectral.objective import Problem
 from simcomplete._spectral.penalties import Vector
+from simcomplete._spectral.problem import SpectralProblem
 
 
 class Sums(NamedTuple):
@@ -65,7 +65,7 @@ def compared(U: Array, SU: Array, w: Array) -> Sums:
     return Sums(xp.sum((SU - U * w) ** 2, axis=0), xp.sum(U * SU, axis=0))
 
 
-def certify_passes(problem: Problem, reduced: Reduced, w: Vector, seed: int = 0) -> Certificate:
+def certify_passes(problem: SpectralProblem, reduced: Reduced, w: Vector, seed: int = 0) -> Certificate:
     """Judge the exact structured solution; see `certify`, which holds the whole factor and asks the same.
 
     That the w are the largest is asked of the small problem, which has all eigenvalues of S0 that are not 0.

@@ -19,8 +19,8 @@ from simcomplete._rows.budget import require
 from simcomplete._rows.passes import Target
 from simcomplete._rows.xp import Array, like, namespace, subtract_outer, to_numpy, zeros
 from simcomplete._similarity.candidate_pass import Reader
+from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
 from simcomplete._similarity.gram import reflect, weights
-from simcomplete._similarity.operator import CandidateQuerySimilarity
 from simcomplete._spectral.eigen.dense import dense_largest
 from simcomplete._spectral.penalties import Vector
 

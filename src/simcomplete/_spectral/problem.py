@@ -13,7 +13,7 @@ from simcomplete._spectral.penalties import Penalty, Vector
 
 
 @dataclass(frozen=True)
-class Problem:
+class SpectralProblem:
     """``min_V |V V^T - S0|_F^2 + weight * penalty(eigenvalues of V V^T)``, V of shape (n, rank).
 
     V V^T is never formed: its norm is that of V^T V, and ``(V V^T - S0) V = V (V^T V) - S0 V``.
@@ -23,7 +23,7 @@ class Problem:
     >>> import numpy as np
     >>> from simcomplete._similarity.operator import DenseSimilarity
     >>> from simcomplete._spectral.penalties import Nuclear
-    >>> problem = Problem(DenseSimilarity(np.eye(2)), Nuclear(), weight=1.0, rank=1)
+    >>> problem = SpectralProblem(DenseSimilarity(np.eye(2)), Nuclear(), weight=1.0, rank=1)
     >>> problem.objective(np.array([[1.0], [0.0]]))  # |diag(1, 0) - I|^2 + 1 * 1
     2.0
     """
