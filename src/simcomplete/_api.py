@@ -8,27 +8,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from simcomplete._auto.elect import complete_auto
 from simcomplete._auto.holdout import run_tuned
 from simcomplete._caller import warn_caller
-from simcomplete._method.problem import AllRows, CandidatesQueries, Problem, Settings, Similarities
+from simcomplete._method.given import generator, problem_of_rows, problem_of_similarities
+from simcomplete._method.problem import Problem, Settings
 from simcomplete._method.spec import SHARED, Method
 from simcomplete._registry import find
 from simcomplete._result.completion import Completion
 from simcomplete._rows.budget import working_memory
 from simcomplete._rows.sink import Output
-from simcomplete._rows.table import RowTable
 from simcomplete._rows.validate import (
-    as_rows,
-    as_similarity,
     check_number,
     check_rank,
-    same_width,
 )
-from simcomplete._rows.xp import Array, is_numpy, like, namespace, to_numpy
 from simcomplete._similarity.measure import Measure, Metric
 from simcomplete.errors import InputError, NotConvergedWarning
 
@@ -68,8 +61,9 @@ def complete(
     method : str
         A name from `sc.methods()`, or "auto": hide known values of the candidates, let methods find them again, and
         take the best; `done.election` shows the table. Where nothing can be hidden, "auto" is "posterior".
+        Of the next six parameters, one that the named method does not use is refused when it is set.
     rank : int, optional
-        Bound on the rank, for methods that have one, at most the number of samples; None means min(100, n).
+        Bound on the rank, at most the number of samples; None means min(100, n).
     penalty : float
         Weight of the method's penalty, lambda of the paper.
     metric : {"cosine", "pearson"}
@@ -108,24 +102,10 @@ def complete(
     >>> done.certificate.optimal
     True
     """
-    compared = {"metric": metric, "min_overlap": min_overlap, "epsilon": epsilon, "positive": positive}
-    run = _runner(method, params, {"rank": rank, "penalty": penalty, **compared})
-    rows = as_rows(candidates, "candidates", complete=queries is not None)
-    measure = Measure(metric, min_overlap, epsilon, positive).checked(rows.d)
-    problem: Problem
-    if queries is None:
-        problem = AllRows(rows.in_memory(), measure, rows.labels, progress)
-    else:
-        asked = as_rows(queries, "queries").in_memory()
-        same_width(rows, asked)
-        problem = CandidatesQueries(rows, asked, measure, _labels(rows, asked), progress)
-    settings = Settings(
-        rank=check_rank(rank, problem.n),
-        penalty=check_number(penalty, "penalty"),
-        rng=generator(random_state),
-        rank_given=rank is not None,
-        progress=progress,
-    )
+    measure = Measure(metric, min_overlap, epsilon, positive)
+    run = _runner(method, params, {"rank": rank, "penalty": penalty, **vars(measure)})
+    problem = problem_of_rows(candidates, queries, measure, progress)
+    settings = _settings(rank, penalty, random_state, progress, problem.n)
     with working_memory(memory):
         done = run(problem, settings) if out is None else _written(run, problem, settings, Output(out))
     return done.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip)
@@ -184,30 +164,21 @@ def complete_similarity(
     """
     _refuse_hints(method, known=known, overlap=overlap)
     run = _runner(method, params, {"rank": rank, "penalty": penalty})
-    S, labels = as_similarity(S0)
-    n = int(S.shape[0])
-    n_exact, order = _candidate_rows(candidates, n)
-    if order is not None:
-        S = _reordered(S, order)
-        labels = None if labels is None else [labels[i] for i in order]
-    problem = Similarities(
-        S,
-        n_exact,
-        known=None if known is None else _square(known, n, "known", bool, order),
-        overlap=None if overlap is None else _square(overlap, n, "overlap", np.int64, order),
-        labels=labels,
-        order=order,
-        progress=progress,
-    )
-    settings = Settings(
+    problem = problem_of_similarities(S0, candidates, known, overlap, progress)
+    settings = _settings(rank, penalty, random_state, progress, problem.n)
+    done = run(problem, settings)
+    return done.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip)
+
+
+def _settings(rank: int | None, penalty: float, random_state: Any, progress: bool | None, n: int) -> Settings:
+    """Check what every method shares."""
+    return Settings(
         rank=check_rank(rank, n),
         penalty=check_number(penalty, "penalty"),
         rng=generator(random_state),
         rank_given=rank is not None,
         progress=progress,
     )
-    done = run(problem, settings)
-    return done.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip)
 
 
 def _written(run: Runner, problem: Problem, settings: Settings, out: Output) -> Completion:
@@ -263,60 +234,3 @@ def _refuse_hints(method: str, **hints: Any) -> None:
                 f"method {method!r} cannot use {name}=; leave it out (candidates= with keep_candidates=True "
                 "keeps an exact block with any method)"
             )
-
-
-def generator(random_state: Any) -> np.random.Generator:
-    """Turn a seed, a generator or None into a generator."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31))
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"random_state={random_state!r} is no seed; give a whole number, a Generator or None"
-        ) from error
-
-
-def _labels(samples: RowTable, queries: RowTable | None) -> list[str] | None:
-    if queries is None:
-        return samples.labels
-    if samples.labels is None and queries.labels is None:
-        return None
-    first = samples.labels or [str(i) for i in range(samples.n)]
-    return first + (queries.labels or [str(i) for i in range(queries.n)])
-
-
-def _candidate_rows(candidates: Any, n: int) -> tuple[int | None, NDArray[np.int64] | None]:
-    if candidates is None:
-        return None, None
-    if isinstance(candidates, (int, np.integer)) and not isinstance(candidates, bool):
-        if not 1 <= candidates <= n:
-            raise InputError(f"candidates={candidates} must be from 1 to the {n} rows of S0")
-        return int(candidates), None
-    which = np.asarray(candidates)
-    if which.dtype != bool or which.shape != (n,) or not which.any():
-        raise InputError(
-            f"candidates must be a number of leading rows or {n} booleans, at least one of them True; "
-            f"got {which.dtype} of shape {which.shape}"
-        )
-    order = np.concatenate([np.flatnonzero(which), np.flatnonzero(~which)])
-    return int(which.sum()), None if np.array_equal(order, np.arange(n)) else order
-
-
-def _reordered(S: Array, order: NDArray[np.int64]) -> Array:
-    if is_numpy(S):
-        return S[np.ix_(order, order)]
-    xp = namespace(S)
-    index = like(order, S)
-    return xp.take(xp.take(S, index, axis=0), index, axis=1)
-
-
-def _square(values: Any, n: int, name: str, dtype: Any, order: NDArray[np.int64] | None) -> NDArray[Any]:
-    """A hint about every entry, in the order of the rows that were moved."""
-    array = np.asarray(to_numpy(values) if not isinstance(values, list) else values)
-    if array.shape != (n, n):
-        raise InputError(f"{name} has shape {array.shape}; it must match S0, {(n, n)}")
-    array = array.astype(dtype)
-    return array if order is None else array[np.ix_(order, order)]

@@ -31,7 +31,7 @@ class TestEvery:
     def test_parameters_are_those_of_the_methods(self, protocol):
         for cell in expand(protocol.quick()):
             given = {k: v for k, v in cell.trial["params"].items() if k not in ("rank", "penalty", "tune")}
-            registry.parameters(registry.find(cell.trial["method"]), given)
+            registry.find(cell.trial["method"]).own(given)
 
     def test_cells_are_told_apart(self, protocol):
         cells = expand(protocol)

@@ -62,7 +62,10 @@ def test_norm(pair):
 
 def test_evidence(pair):
     structured, _, evidence = pair
+    structured.gram()
     assert structured.evidence() == evidence
+    fresh = CandidateQuerySimilarity(structured.candidates.source, structured.queries, structured.measure)
+    assert fresh.evidence()() == evidence  # counted when asked, without the similarities
 
 
 def test_blocks_make_no_difference(rows, monkeypatch):

@@ -370,7 +370,7 @@ class TestResult:
             S = np.ones((100, 100))
             np.fill_diagonal(S, diagonal)
             problem = SpectralProblem(DenseSimilarity(S), Nuclear(), 1e-3, 50)
-            point = descent.first_point(problem, descent.Settings(Limits()))
+            point = descent.first_point(problem, descent.DescentSettings(Limits()))
             assert np.sum(point.V**2) == pytest.approx(trace, rel=0.1)
 
     @every_solver
@@ -426,21 +426,21 @@ class TestRefusals:
             ({"solver": "exact", "callback": print}, "has no use for callback"),
             ({"solver": "lbfgs", "step": "safe"}, "solver='lbfgs' has no use for step"),
             ({"solver": "descent", "verify": False}, "verify=False is for solver='exact'"),
-            ({"step": "wide"}, "step='wide' is unknown; use a number, 'safe', 'backtracking' or 'paper'"),
-            ({"step": 0}, "step=0 goes nowhere"),
-            ({"step": -1.0}, "step=-1.0 is not a number at least 0"),
-            ({"step": float("nan")}, "step=nan is not a number"),
+            ({"step": "wide"}, "step='wide' is unknown; use 'safe', 'backtracking' or 'paper' or a number above 0"),
+            ({"step": 0}, "step=0 is not .* a number above 0; give one"),
+            ({"step": -1.0}, "step=-1.0 is not .* a number above 0"),
+            ({"step": float("nan")}, "step=nan is not .* a number"),
             ({"max_iter": 0}, "max_iter=0 must be a whole number of at least 1"),
             ({"max_iter": 2.5}, "max_iter=2.5 must be a whole number"),
             ({"tol": -1e-3}, "tol=-0.001 is not a number at least 0"),
-            ({"scale": 0}, "scale=0 starts at V = 0"),
-            ({"scale": "big"}, "scale='big' is not a number"),
+            ({"scale": 0}, "scale=0 is not 'auto' or a number above 0"),
+            ({"scale": "big"}, "scale='big' is unknown; use 'auto' or a number above 0"),
             ({"scale": 1e160}, "so large that its objective overflows"),
             ({"time_limit": -1}, "time_limit=-1 is not a number"),
             ({"callback": 3}, "callback=3 cannot be called"),
             ({"start": np.zeros((3, 3))}, r"start has shape \(3, 3\); it must be finite numbers of shape \(60, 3\)"),
             ({"start": np.full((60, 3), np.nan)}, "finite numbers"),
-            ({"start": "ones"}, "start cannot be read as numbers"),
+            ({"start": "ones"}, "start='ones' is unknown; use an array of shape"),
             ({"start": np.ones((60, 3)), "scale": 2.0}, "leave out scale or start"),
         ],
         ids=lambda value: value if isinstance(value, str) else "",

@@ -167,11 +167,15 @@ class Parameter:
         """Return the value, or say what is needed."""
         if any(constraint.holds(value) for constraint in self.accepts):
             return value
-        need = listed([str(constraint) for constraint in self.accepts])
-        fixed = all(isinstance(constraint, Words | Nothing) for constraint in self.accepts)
+        needed = [constraint for constraint in self.accepts if not isinstance(constraint, Nothing)]
+        need = listed([str(constraint) for constraint in needed])
         given = f"{self.name}={value!r}" if np.ndim(value) == 0 else f"{self.name} of type {type(value).__name__}"
-        if fixed or isinstance(value, str):
+        if isinstance(value, str) or all(isinstance(constraint, Words) for constraint in needed):
             raise InputError(f"{given} is unknown; use {need}")
+        if all(isinstance(constraint, Function) for constraint in needed):
+            raise InputError(f"{given} cannot be called; give {need}")
+        if any(isinstance(constraint, Number) for constraint in needed):
+            raise InputError(f"{given} is not {need}; give one")
         raise InputError(f"{given} must be {need}")
 
     @property

@@ -172,7 +172,7 @@ def among_rows(problem: AllRows, settings: Settings, params: dict[str, Any]) -> 
     whole = ~np.isnan(problem.table).any(axis=1)
     if not whole.any():
         raise InputError(
-            "method 'fmc' needs complete rows to place the others against, and none is complete; use method='posterior'"
+            "method 'fmc' needs complete rows as candidates of the others, and none is complete; use 'posterior'"
         )
     if whole.all():
         status = Status("computed", "no value is missing: these are the exact similarities")
