@@ -119,7 +119,7 @@ class CandidateQuerySimilarity:
 
     def gram(self) -> Array:
         """G = H^T H with H = [P^ B]."""
-        return self.first.turned_back()
+        return self.first.reflected_back()
 
     @property
     def max_rank(self) -> int:
