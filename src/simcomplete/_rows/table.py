@@ -174,14 +174,14 @@ class RowTable(NDArrayOperatorsMixin):
         """Add what `work` makes of every block, numbers or lists."""
         return self.fold(work, operator.add, bytes_per_row=16 * self.d, label="product", progress=False)
 
-    def sum(self, axis: int | None = None) -> Any:
+    def sum(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
         """Sum over all values, over rows (axis 0) or over columns (axis 1), block by block."""
         xp = self.xp
         if axis in (1, -1):
             return xp.concat(self._sums(lambda rows, _: [xp.sum(rows, axis=1)]))
         return self._sums(lambda rows, _: xp.sum(rows, axis=axis))
 
-    def mean(self, axis: int | None = None) -> Any:
+    def mean(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
         """Mean of all values, over rows (axis 0) or over columns (axis 1), block by block."""
         return self.sum(axis) / {None: self.n * self.d, 0: self.n, 1: self.d, -1: self.d, -2: self.n}[axis]
 
