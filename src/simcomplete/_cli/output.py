@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from simcomplete._result.parts import plain
+from simcomplete._result.plain import plain
 
 # Wider than any table: cells are never cut or wrapped, and a screen that is too narrow breaks lines by itself.
 ENDLESS = 100_000

@@ -12,7 +12,7 @@ from simcomplete._cli.arguments import rows as positions
 from simcomplete._cli.options import AsJson, Overwrite
 from simcomplete._cli.output import print_json, print_table
 from simcomplete._result.completion import Completion
-from simcomplete._result.store import load
+from simcomplete._result.load import load
 from simcomplete._rows.atomic import replacing
 from simcomplete.errors import InputError
 

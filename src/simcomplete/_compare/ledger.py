@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from simcomplete._result.parts import plain
+from simcomplete._result.plain import plain
 from simcomplete.errors import FileFormatError
 
 

@@ -147,10 +147,10 @@ class Problem:
         return Completion(
             matrix=SymmetricMatrix(factor, signs, diagonal, dense, unit=matrix.unit),
             n_candidates=self.n_candidates,
-            together=self.all_rows_are_queries,
+            all_rows_are_queries=self.all_rows_are_queries,
             method=method,
             params={**params, **(self.measure.as_params() if self.has_rows else {})},
-            counted=self.operator.evidence(),
+            evidence_source=self.operator.evidence(),
             labels=self.labels,
             order=self.order,
             exact=self.exact,

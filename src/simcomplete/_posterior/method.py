@@ -20,7 +20,7 @@ from simcomplete._posterior.candidates.moments import Matrix
 from simcomplete._posterior.candidates.streamed import LARGE, Streamed
 from simcomplete._posterior.similarities.wiener import complete_similarities
 from simcomplete._result.completion import Completion
-from simcomplete._result.intervals import Bars
+from simcomplete._result.intervals import IntervalModel
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
 from simcomplete._rows.derived import UnitRows
@@ -63,7 +63,7 @@ def from_candidates(problem: CandidatesQueries, settings: Settings, params: dict
         params,
         SymmetricMatrix(factor=factor, diagonal=lack(factor), unit=True),
         choice=model.choice.as_dict(),
-        bars=Bars(found.spread, model.choice.quantiles) if trained else None,
+        interval_model=IntervalModel(found.spread, model.choice.quantiles) if trained else None,
         status=Status("computed", f"expected similarities, calibrated on {'your own' if trained else 'no'} candidates"),
     )
 
@@ -82,7 +82,7 @@ def streamed(problem: CandidatesQueries, settings: Settings, params: dict[str, A
         params,
         SymmetricMatrix(factor=UnitRows(P, U), diagonal=rest, unit=True),
         choice=model.choice.as_dict(),
-        bars=Bars(found.spread, model.choice.quantiles),
+        interval_model=IntervalModel(found.spread, model.choice.quantiles),
         status=Status("computed", "expected similarities, calibrated on your own candidates, in one pass over them"),
     )
 
@@ -108,7 +108,7 @@ def from_rows(problem: Problem, settings: Settings, params: dict[str, Any]) -> C
         SymmetricMatrix(factor=found.U, diagonal=lack(found.U), unit=True),
         choice=found.choice.as_dict(),
         history=found.history,
-        bars=None if found.quantiles is None else Bars(np.sqrt(lack(found.U)), found.quantiles),
+        interval_model=None if found.quantiles is None else IntervalModel(np.sqrt(lack(found.U)), found.quantiles),
         status=found.status,
     )
 
@@ -120,16 +120,18 @@ def from_whole_rows(
     P, Q = HeldRows(problem.table[whole]), HeldRows(problem.table[~whole])
     done = from_candidates(CandidatesQueries(P, Q, problem.measure), settings, params)
     n_p, factor, spread = done.n_candidates, np.empty(problem.table.shape), np.zeros(problem.n)
-    assert done.bars is not None and done.matrix.factor is not None  # there are enough candidates to learn from
+    assert (
+        done.interval_model is not None and done.matrix.factor is not None
+    )  # there are enough candidates to learn from
     factor[whole] = to_numpy(done.matrix.factor[:n_p, :])
     factor[~whole] = to_numpy(done.matrix.factor[n_p:, :])
-    spread[~whole] = done.bars.spread
+    spread[~whole] = done.interval_model.spread
     return problem.result(
         "posterior",
         params,
         SymmetricMatrix(factor=factor, diagonal=lack(factor), unit=True),
         choice=done.choice,
-        bars=Bars(spread, done.bars.quantiles),
+        interval_model=IntervalModel(spread, done.interval_model.quantiles),
         status=Status("computed", f"expected similarities, calibrated on the {n_p} complete rows"),
     )
 
@@ -182,7 +184,7 @@ def from_similarities(problem: Similarities, settings: Settings, params: dict[st
         params,
         SymmetricMatrix(factor=found.factor, diagonal=found.diagonal),
         choice=found.as_dict(),
-        bars=Bars(spread, found.choice.quantiles),
+        interval_model=IntervalModel(spread, found.choice.quantiles),
         status=Status("computed", "expected similarities by a local Wiener filter, calibrated on the exact block"),
     )
 

@@ -13,7 +13,7 @@ from typing import Any
 from simcomplete._report import charts
 from simcomplete._report.page import Section, figure, page, table, write
 from simcomplete._report.results import SHORT
-from simcomplete._result.parts import plain
+from simcomplete._result.plain import plain
 from simcomplete._rows.atomic import replacing
 from simcomplete._version import __version__
 

@@ -12,7 +12,7 @@ from simcomplete._compare.ledger import Ledger
 from simcomplete._reproduction.protocol import Protocol
 from simcomplete._reproduction.trials import KEY, Cell, expand
 from simcomplete._reproduction.workers import outcomes
-from simcomplete._result.parts import plain
+from simcomplete._result.plain import plain
 from simcomplete._rows.atomic import replacing
 from simcomplete._rows.progress import track
 from simcomplete.errors import FileFormatError, InputError

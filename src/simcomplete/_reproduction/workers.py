@@ -15,7 +15,7 @@ from typing import Any
 
 from simcomplete._compare.trial import machine
 from simcomplete._reproduction import cell
-from simcomplete._result.parts import plain
+from simcomplete._result.plain import plain
 
 # Loading and measuring are not the solve; they have this many seconds each before something must be wrong.
 PATIENCE = 900.0

@@ -72,8 +72,7 @@ class Output:
             self._rows = _Rows(_ByChunk(made), np.dtype(dtype), shape)
             return self._rows
         self._stream = stream = self._stack.enter_context(self.draft.open("wb"))
-        header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_2_0(stream, header)
+        write_npy_header(stream, shape, dtype)
         self._rows = _Rows(lambda _, rows: stream.write(rows.data), np.dtype(dtype), shape)
         return self._rows
 
@@ -105,6 +104,12 @@ class Output:
         if self.path.suffix == ".npy":
             return np.load(where, mmap_mode="r")
         return SourceRows(optional("zarr", extra="dask", purpose="a .zarr").open_array(str(where), mode="r"), "out")
+
+
+def write_npy_header(stream: Any, shape: tuple[int, ...], dtype: Any) -> None:
+    """Write the head of a `.npy`; the values follow, row by row."""
+    header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_2_0(stream, header)
 
 
 class _Rows:
