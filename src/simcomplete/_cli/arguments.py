@@ -10,7 +10,8 @@ from typing import Any
 from simcomplete.datasets import Table, read_table
 from simcomplete.errors import InputError
 
-HELD = 2**28  # bytes of a file that is simply read
+# A file of fewer bytes is read whole.
+READ_BELOW_BYTES = 2**28
 
 
 def parameters(texts: Sequence[str], taken: Sequence[str]) -> dict[str, Any]:
@@ -69,7 +70,7 @@ def rows(text: str, n: int) -> list[int]:
 def by_block(path: Path) -> bool:
     """Whether rows are better read from where they lie, block by block: a .zarr, or a .npy of some size."""
     kind = path.suffix.lower()
-    return kind == ".zarr" or (kind == ".npy" and path.is_file() and path.stat().st_size > HELD)
+    return kind == ".zarr" or (kind == ".npy" and path.is_file() and path.stat().st_size > READ_BELOW_BYTES)
 
 
 def tables(paths: Sequence[Path], key: str | None, header: bool | None) -> list[Table]:

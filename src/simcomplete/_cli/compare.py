@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from simcomplete._cli.arguments import parameters, tables
 from simcomplete._cli.options import AsJson, Seed
-from simcomplete._cli.output import print_json, print_table
+from simcomplete._cli.output import print_json, print_line, print_table
 from simcomplete._compare.compare import compare as run
 from simcomplete._compare.compare import summarise
 from simcomplete._report.compare_page import HEAD, TEXT, cells, write_all
@@ -71,7 +71,8 @@ def compare(
         print_json({"output": str(page), "summary": summary, "rows": rows})
     else:
         print_table(HEAD, [cells(row) for row in summary], text=TEXT)
-        print(f"\npage: {page}")
+        print()
+        print_line(f"page: {page}")
 
 
 def _shape(text: str | None) -> tuple[int, int] | None:

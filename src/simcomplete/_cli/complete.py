@@ -11,7 +11,7 @@ from typer import Argument, Option, Typer
 from simcomplete import _api as api
 from simcomplete._cli.arguments import by_block, parameters, tables
 from simcomplete._cli.options import AsJson, Overwrite
-from simcomplete._cli.output import print_json, print_table, say
+from simcomplete._cli.output import print_json, print_line, print_table, say
 from simcomplete.errors import InputError
 
 # The library's own defaults, so that both faces always agree.
@@ -79,7 +79,8 @@ def complete(
         print_json({"output": str(output), **done.summary()})
     else:
         _print_summary(done)
-        print(f"\nsaved: {output}")
+        print()
+        print_line(f"saved: {output}")
 
 
 def _samples(candidates: Path, queries: Path | None, key: str | None, header: bool | None) -> tuple[Any, Any]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from simcomplete._cli.options import AsJson, Seed
-from simcomplete._cli.output import print_json, print_table
+from simcomplete._cli.output import print_json, print_line, print_table
 
 
 def register(app: typer.Typer) -> None:
@@ -38,4 +38,5 @@ def demo(
         print_json({**result.as_dict(), "page": str(page)})
         return
     print_table(HEAD, [cells(row) for row in result.rows], TEXT)
-    print(f"\npage: {page}")
+    print()
+    print_line(f"page: {page}")

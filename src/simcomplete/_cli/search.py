@@ -10,7 +10,7 @@ import typer
 
 from simcomplete._cli.arguments import rows as positions
 from simcomplete._cli.options import AsJson, Overwrite
-from simcomplete._cli.output import print_json, print_table
+from simcomplete._cli.output import print_json, print_line, print_table
 from simcomplete._result.completion import Completion
 from simcomplete._result.store import load
 from simcomplete._rows.atomic import replacing
@@ -55,7 +55,7 @@ def search(
     elif output is None:
         print_table(head, lines, text=(0, 2))
     else:
-        print(f"saved: {output}")
+        print_line(f"saved: {output}")
 
 
 def _neighbours(done: Completion, wanted: list[int], k: int) -> list[dict[str, Any]]:

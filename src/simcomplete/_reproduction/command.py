@@ -9,7 +9,7 @@ import typer
 from typer import Argument, Option
 
 from simcomplete._cli.options import AsJson
-from simcomplete._cli.output import print_json, print_table, say
+from simcomplete._cli.output import print_json, print_line, print_table, say
 from simcomplete._reproduction import protocol as protocols
 from simcomplete._reproduction.protocol import Protocol
 from simcomplete._reproduction.runner import gather, index, pack, read
@@ -92,7 +92,8 @@ def run(
         print_json({"rows": str(output / ROWS), "made": made, "protocols": told})
         return
     print_table(list(told[0]), [[str(value) for value in tally.values()] for tally in told])
-    print(f"\n{made} new rows: {output / ROWS}")
+    print()
+    print_line(f"{made} new rows: {output / ROWS}")
 
 
 def report(
@@ -119,7 +120,7 @@ def report(
         print_json({"files": [str(path) for path in told]})
         return
     for path in told:
-        print(path)
+        print_line(str(path))
 
 
 def _chosen(name: str, quick: bool, full: bool) -> list[Protocol]:

@@ -18,7 +18,8 @@ def read(path: Path, options: Options) -> Table:
     arrow = optional("pyarrow", extra="cli", purpose="reading .parquet files")
     parquet = optional("pyarrow.parquet", extra="cli", purpose="reading .parquet files")
     try:
-        with parquet.ParquetFile(path) as file:
+        # Opened here: pyarrow itself refuses a name whose bytes are not UTF-8.
+        with path.open("rb") as raw, parquet.ParquetFile(raw) as file:
             cells = file.metadata.num_rows * file.metadata.num_columns
             # Repeated values take next to no room in the file, so its size says nothing.
             require(16 * cells, f"{path} with {cells} cells", "give fewer rows or columns")

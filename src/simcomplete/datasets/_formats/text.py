@@ -99,14 +99,13 @@ def _read_cells(path: Path, width: int, skip: int, mark: str) -> list[Any]:
         ragged.append(row)
         return "error"
 
+    # One thread: only then does a bad row know its number.
+    whole = reader.ReadOptions(use_threads=False, column_names=names, skip_rows=skip, block_size=BLOCK)
+    parsing = reader.ParseOptions(delimiter=mark, invalid_row_handler=note)
+    as_text = reader.ConvertOptions(column_types=dict.fromkeys(names, arrow.string()), strings_can_be_null=False)
     try:
-        table = reader.read_csv(
-            path,
-            # One thread: only then does a bad row know its number.
-            reader.ReadOptions(use_threads=False, column_names=names, skip_rows=skip, block_size=BLOCK),
-            reader.ParseOptions(delimiter=mark, invalid_row_handler=note),
-            reader.ConvertOptions(column_types=dict.fromkeys(names, arrow.string()), strings_can_be_null=False),
-        )
+        with path.open("rb") as file:  # opened here: pyarrow itself refuses a name whose bytes are not UTF-8
+            table = reader.read_csv(file, whole, parsing, as_text)
     except arrow.ArrowInvalid as error:
         if ragged:
             bad = ragged[0]
