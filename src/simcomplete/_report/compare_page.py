@@ -6,16 +6,14 @@ import csv
 import json
 from collections.abc import Sequence
 from functools import partial
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from simcomplete._report import charts
-from simcomplete._report.page import Section, figure, page, table, write
+from simcomplete._report.page import ThemedFigure, render_page, themed, write_page
 from simcomplete._report.results import SHORT
 from simcomplete._result.parts import plain
 from simcomplete._rows.atomic import replacing
-from simcomplete._version import __version__
 
 HEAD = (
     "method",
@@ -57,46 +55,41 @@ def write_all(folder: Path, summary: Sequence[dict[str, Any]], rows: Sequence[di
     with replacing(folder / "summary.json") as draft:
         draft.write_text(json.dumps(plain(list(summary)), indent=1, allow_nan=False) + "\n", encoding="utf-8")
     path = folder / "index.html"
-    write(path, render(summary, rows))
+    write_page(path, render_comparison(summary, rows))
     return path
 
 
-def render(summary: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> str:
+def render_comparison(summary: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> str:
     """Write the comparison as one HTML document."""
-    first = rows[0]
-    runs = max(row["runs"] for row in summary)
-    lead = (
-        f"<p>{first['candidates']} complete rows are the candidates; {first['queries']} others lost "
-        f"{first['missing']:.0%} of their values ({escape(first['pattern'])}). Every method completes the similarities "
-        f"{runs} time{'s' * (runs != 1)}, with other rows and other values hidden. The truth is known, because values "
-        "were only hidden. An error of 1 (dashed) is as far from it as comparing only what two rows have in common.</p>"
-    )
-    about = "Mean over the runs, and the standard deviation between them. Best error first."
     best = [row for row in summary if row["error"] is not None]
-    alt = ", ".join(f"{row['method']} {row['error']:.3g}" for row in best)
-    recalls = sorted(best, key=lambda row: -row["recall_ten"])
-    times = ", ".join(f"{row['method']} {row['seconds']:.2g} s" for row in best if row["seconds"])
-    sections = [Section("results", "Results", table(about, HEAD, [cells(row) for row in summary], TEXT))]
+    figures: dict[str, ThemedFigure | None] = dict.fromkeys(("error", "recall", "time"))
     if best:
-        sections += [
-            Section("error", "Error", _bars(summary, "error", "relative squared error", alt)),
-            Section("recall", "Neighbours", _bars(recalls, "recall_ten", "recall@10", "Recall at 10 by method.")),
-            Section(
-                "time",
-                "Error against time",
-                figure(
-                    partial(charts.error_against_time, best),
-                    f"Error against seconds: {times}.",
-                    "Down and left is better.",
-                ),
+        errors = ", ".join(f"{row['method']} {row['error']:.3g}" for row in best)
+        by_recall = sorted(best, key=lambda row: -row["recall_ten"])
+        seconds = ", ".join(f"{row['method']} {row['seconds']:.2g} s" for row in best if row["seconds"])
+        figures = {
+            "error": _bars(summary, "error", "relative squared error", errors),
+            "recall": _bars(by_recall, "recall_ten", "recall@10", "Recall at 10 by method."),
+            "time": themed(
+                partial(charts.error_against_time, best),
+                f"Error against seconds: {seconds}.",
+                "Down and left is better.",
             ),
-        ]
-    return page("simcomplete: methods compared", lead, sections, f"<p>simcomplete {escape(__version__)}.</p>")
+        }
+    context = {
+        "first": rows[0],
+        "runs": max(row["runs"] for row in summary),
+        "head": HEAD,
+        "rows": [cells(row) for row in summary],
+        "words": TEXT,
+        **figures,
+    }
+    return render_page("compare.html", context)
 
 
-def _bars(rows: Sequence[dict[str, Any]], measure: str, title: str, alt: str) -> str:
+def _bars(rows: Sequence[dict[str, Any]], measure: str, title: str, alt: str) -> ThemedFigure:
     caption = "Bars are means, lines the standard deviation between runs."
-    return figure(lambda theme: charts.bars(rows, measure, title, theme), f"{title}: {alt}", caption)
+    return themed(lambda theme: charts.bars(rows, measure, title, theme), f"{title}: {alt}", caption)
 
 
 def _number(row: dict[str, Any], name: str, digits: int = 3) -> str:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from html import escape
 from pathlib import Path
 
 import numpy as np
 
 from simcomplete._report import figures, words
 from simcomplete._report.demo import Demo
-from simcomplete._report.neighbours import neighbours
-from simcomplete._report.page import Section, figure, page, table, write
+from simcomplete._report.figures import HIDDEN
+from simcomplete._report.neighbours import first_queries, n_true
+from simcomplete._report.page import ThemedFigure, render_page, themed, write_page
 from simcomplete._report.results import HEAD, TEXT, cells
-from simcomplete._version import __version__
 
 # Rows of each kind in the error maps: enough for a pattern, few enough to see single entries.
 SHOWN = 40
@@ -35,47 +34,34 @@ COLUMNS = {
 def write_demo(demo: Demo, folder: Path) -> Path:
     """Write the page of a demonstration into a folder, and return its path."""
     path = folder / "index.html"
-    write(path, render(demo))
+    write_page(path, render_demo(demo))
     return path
 
 
-def render(demo: Demo) -> str:
+def render_demo(demo: Demo) -> str:
     """Write the demonstration as one HTML document."""
-    lead = (
-        f"<p>{demo.candidates} handwritten digits are complete: the candidates. {demo.queries} others, the "
-        f"queries, have lost {demo.missing:.0%} of their pixels at random. How similar is each query to each "
-        "candidate? Comparing only the pixels that two digits both have gives the overlap similarity S0; the "
-        "methods below start from it. The truth S* is known here, because the pixels were only hidden.</p>"
-    )
-    sections = [
-        Section("results", "Results", _results(demo)),
-        Section("spectrum", "Spectrum before and after", _spectrum(demo)),
-        Section("errors", "Where the errors are", _errors(demo)),
-        Section("digits", "What is found for some queries", neighbours(demo)),
-    ]
     command = (
         f"simcomplete demo --candidates {demo.candidates} --queries {demo.queries} "
         f"--missing {demo.missing:g} --seed {demo.seed}"
     )
-    foot = (
-        f"<p>simcomplete {escape(__version__)}. These results, except the seconds, come again from "
-        f"<code>{escape(command)}</code>. The digits are scikit-learn's bundled ones.</p>"
-    )
-    return page("simcomplete: digits with missing pixels", lead, sections, foot)
+    context = {
+        "demo": demo,
+        "command": command,
+        "head": HEAD,
+        "rows": [cells(row) for row in demo.rows],
+        "words": TEXT,
+        "columns": COLUMNS,
+        "summary": words.summary(demo.rows, demo.featured),
+        "spectrum": _spectrum(demo),
+        "errors": _errors(demo),
+        "queries": first_queries(demo),
+        "n_true": n_true(demo),
+        "hidden_colour": HIDDEN,
+    }
+    return render_page("demo.html", context)
 
 
-def _results(demo: Demo) -> str:
-    about = "One row per method. The truth itself would have error 0, recall 1 and nDCG 1."
-    told = "\n".join(f"<li>{escape(sentence)}</li>" for sentence in words.summary(demo.rows, demo.featured))
-    explained = "\n".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in COLUMNS.items())
-    return (
-        f"{table(about, HEAD, [cells(row) for row in demo.rows], TEXT)}\n"
-        f"<details><summary>What the columns mean</summary>\n<dl>\n{explained}\n</dl></details>\n"
-        f"<h3>In plain words</h3>\n<ul>\n{told}\n</ul>"
-    )
-
-
-def _spectrum(demo: Demo) -> str:
+def _spectrum(demo: Demo) -> ThemedFigure:
     before, after, truth = (np.linalg.eigvalsh(S) for S in (demo.before, demo.after, demo.truth))
     spectra = {"S0, overlap similarity": before, f"after {demo.featured}": after, "S*, the truth": truth}
     small = 1e-9 * before.max()
@@ -90,10 +76,10 @@ def _spectrum(demo: Demo) -> str:
         f"{demo.featured} from {after.max():.3g} down to {after.min():.1f}, the truth from "
         f"{truth.max():.3g} down to {truth.min():.1f}."
     )
-    return figure(partial(figures.spectrum, spectra), alt, caption)
+    return themed(partial(figures.spectrum, spectra), alt, caption)
 
 
-def _errors(demo: Demo) -> str:
+def _errors(demo: Demo) -> ThemedFigure:
     n = demo.candidates + demo.queries
     first = np.unique(np.linspace(0, demo.candidates - 1, SHOWN).astype(int))
     rows = np.concatenate([first, np.unique(np.linspace(demo.candidates, n - 1, SHOWN).astype(int))])
@@ -109,4 +95,4 @@ def _errors(demo: Demo) -> str:
         f"Mean over the shown entries: {means}."
     )
     alt = f"Two heat maps of absolute errors with lines between candidates and queries; means {means}."
-    return figure(lambda theme: figures.error_maps(maps, len(first), theme), alt, caption)
+    return themed(lambda theme: figures.error_maps(maps, len(first), theme), alt, caption)
