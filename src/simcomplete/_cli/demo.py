@@ -27,11 +27,13 @@ def demo(
     as_json: AsJson = False,
 ) -> None:
     """Compare methods on digits with missing pixels; print a table and write one HTML page."""
-    # Here, so that the other commands start without the packages that figures need.
+    # Imported here: the other commands start without the packages that figures need.
     from simcomplete._report.demo import run
     from simcomplete._report.demo_page import write_demo
+    from simcomplete._report.page import require_packages
     from simcomplete._report.results import HEAD, TEXT, cells
 
+    require_packages()
     result = run(candidates, queries, missing, seed)
     page = write_demo(result, output)
     if as_json:

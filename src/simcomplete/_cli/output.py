@@ -1,4 +1,4 @@
-"""What commands print: one JSON document, lines, or a table whose rows are never broken."""
+"""Output of commands: one JSON document, lines, or a table whose rows are never broken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A comparison as a table, a CSV file and a page."""
+"""A comparison of methods as a table, a CSV file, JSON and a page."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 
 from simcomplete._report import charts
 from simcomplete._report.page import ThemedFigure, render_page, themed, write_page
-from simcomplete._report.results import SHORT
+from simcomplete._report.results import valid_text
 from simcomplete._result.parts import plain
 from simcomplete._rows.atomic import replacing
 
-HEAD = (
+COMPARE_HEAD = (
     "method",
     "rel. sq. error",
     "queries x candidates",
@@ -27,25 +27,31 @@ HEAD = (
     "seconds",
     "note",
 )
-TEXT = (0, 7, 9)
-SHOWN = ("error", "error_queries_candidates", "recall_fifth", "recall_ten", "ndcg")
+COMPARE_TEXT = (0, 7, 9)
+SHOWN_MEASURES = ("error", "error_queries_candidates", "recall_fifth", "recall_ten", "ndcg")
 
 
-def cells(row: dict[str, Any]) -> list[str]:
-    """Write one method's summary as the cells of `HEAD`: mean and spread.
+def compare_cells(row: dict[str, Any]) -> list[str]:
+    """Write one method's summary as the cells of `COMPARE_HEAD`: means and standard deviations.
 
     Examples
     --------
-    >>> row = dict.fromkeys([*SHOWN, "rank", "seconds"]) | {"method": "a", "valid": False, "fails": [], "reason": "no"}
-    >>> cells({**row, "runs": 1, "failed": 1, "over_budget": 0})[-1]
+    >>> row = dict.fromkeys([*SHOWN_MEASURES, "rank", "seconds"]) | {
+    ...     "method": "a",
+    ...     "valid": False,
+    ...     "fails": [],
+    ...     "reason": "no",
+    ... }
+    >>> compare_cells({**row, "runs": 1, "failed": 1, "over_budget": 0})[-1]
     'failed: no'
     """
-    valid = "-" if row["error"] is None else "yes" if row["valid"] else "no: " + ", ".join(map(_short, row["fails"]))
+    valid = "-" if row["error"] is None else valid_text(row["fails"])
     rank = "-" if row["rank"] is None else f"{row['rank']:.0f}"
-    return [row["method"], *(_number(row, name) for name in SHOWN), rank, valid, _number(row, "seconds", 2), _note(row)]
+    measures = [_mean_text(row, name) for name in SHOWN_MEASURES]
+    return [row["method"], *measures, rank, valid, _mean_text(row, "seconds", 2), _note(row)]
 
 
-def write_all(folder: Path, summary: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> Path:
+def write_comparison(folder: Path, summary: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> Path:
     """Write rows.csv, summary.json and index.html into a folder; return the page's path."""
     names = sorted({name for row in rows for name in row}, key=lambda name: (name not in ("method", "seed"), name))
     with replacing(folder / "rows.csv") as draft, draft.open("w", newline="", encoding="utf-8") as file:
@@ -79,9 +85,9 @@ def render_comparison(summary: Sequence[dict[str, Any]], rows: Sequence[dict[str
     context = {
         "first": rows[0],
         "runs": max(row["runs"] for row in summary),
-        "head": HEAD,
-        "rows": [cells(row) for row in summary],
-        "words": TEXT,
+        "head": COMPARE_HEAD,
+        "rows": [compare_cells(row) for row in summary],
+        "words": COMPARE_TEXT,
         **figures,
     }
     return render_page("compare.html", context)
@@ -92,21 +98,17 @@ def _bars(rows: Sequence[dict[str, Any]], measure: str, title: str, alt: str) ->
     return themed(lambda theme: charts.bars(rows, measure, title, theme), f"{title}: {alt}", caption)
 
 
-def _number(row: dict[str, Any], name: str, digits: int = 3) -> str:
+def _mean_text(row: dict[str, Any], name: str, digits: int = 3) -> str:
     if row[name] is None:
         return "-"
     spread = row.get(f"{name}_spread")
     return f"{row[name]:.{digits}f}" + ("" if spread is None else f" ±{spread:.{digits}f}")
 
 
-def _short(name: str) -> str:
-    return SHORT.get(name, name)
-
-
 def _note(row: dict[str, Any]) -> str:
-    told = []
+    notes = []
     if row["failed"]:
-        told.append("failed" if row["failed"] == row["runs"] else f"{row['failed']} of {row['runs']} failed")
+        notes.append("failed" if row["failed"] == row["runs"] else f"{row['failed']} of {row['runs']} failed")
     if row["over_budget"]:
-        told.append("over budget")
-    return ": ".join(filter(None, [", ".join(told), row["reason"] or ""]))
+        notes.append("over budget")
+    return ": ".join(filter(None, [", ".join(notes), row["reason"] or ""]))

@@ -1,4 +1,4 @@
-"""The demonstration as a page: what was done, the table, the spectrum, the errors, and some digits."""
+"""The demonstration as a page: the table, the spectrum, the errors, and the nearest candidates of some queries."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from pathlib import Path
 
 import numpy as np
 
-from simcomplete._report import figures, words
+from simcomplete._report import figures
 from simcomplete._report.demo import Demo
 from simcomplete._report.figures import HIDDEN
 from simcomplete._report.neighbours import first_queries, n_true
 from simcomplete._report.page import ThemedFigure, render_page, themed, write_page
 from simcomplete._report.results import HEAD, TEXT, cells
+from simcomplete._report.sentences import summary_sentences
 
-# Rows of each kind in the error maps: enough for a pattern, few enough to see single entries.
-SHOWN = 40
+# Candidates and queries in the error maps: few enough to see single entries.
+MAP_ROWS = 40
 
-COLUMNS = {
+COLUMN_MEANINGS = {
     "rel. sq. error": "Squared distance to the truth over the whole matrix, divided by that of S0: below 1 "
     "is better than S0, above 1 is worse.",
     "recall@20%, recall@10": "Of a query's truly nearest 20 percent (or 10) of the candidates, the share "
-    "found among as many by score; averaged over the queries.",
-    "nDCG@20%": "The same with more weight on the first places.",
-    "rank": "How many directions the completed matrix needs.",
-    "valid": "Whether the result is a matrix of cosines in all five senses: equal to its transpose "
-    "(symmetry); without negative eigenvalues (psd); 1 on the diagonal; entries from -1 to 1 (range); "
-    "similarities among candidates, which are known, unchanged (candidates). If not, which of them fail.",
-    "seconds": "For the completion alone, on this machine.",
+    "that are among the 20 percent (or 10) of highest similarity; averaged over the queries.",
+    "nDCG@20%": "Normalised discounted cumulative gain: as recall, with more weight on the nearest candidates.",
+    "rank": "The rank of the completed matrix.",
+    "valid": "Whether the result passes five checks: it equals its transpose (symmetry), has no negative "
+    "eigenvalues (psd), a diagonal of 1 (diagonal), entries from -1 to 1 (range), and the known similarities among "
+    "candidates (candidates). If not, which checks fail.",
+    "seconds": "Time of the completion, on this machine.",
 }
 
 
@@ -50,8 +51,8 @@ def render_demo(demo: Demo) -> str:
         "head": HEAD,
         "rows": [cells(row) for row in demo.rows],
         "words": TEXT,
-        "columns": COLUMNS,
-        "summary": words.summary(demo.rows, demo.featured),
+        "columns": COLUMN_MEANINGS,
+        "summary": summary_sentences(demo.rows, demo.featured),
         "spectrum": _spectrum(demo),
         "errors": _errors(demo),
         "queries": first_queries(demo),
@@ -81,8 +82,8 @@ def _spectrum(demo: Demo) -> ThemedFigure:
 
 def _errors(demo: Demo) -> ThemedFigure:
     n = demo.candidates + demo.queries
-    first = np.unique(np.linspace(0, demo.candidates - 1, SHOWN).astype(int))
-    rows = np.concatenate([first, np.unique(np.linspace(demo.candidates, n - 1, SHOWN).astype(int))])
+    first = np.unique(np.linspace(0, demo.candidates - 1, MAP_ROWS).astype(int))
+    rows = np.concatenate([first, np.unique(np.linspace(demo.candidates, n - 1, MAP_ROWS).astype(int))])
     block = np.ix_(rows, rows)
     maps = {
         "|S0 - S*|": np.abs(demo.before - demo.truth)[block],
@@ -91,7 +92,7 @@ def _errors(demo: Demo) -> ThemedFigure:
     means = " and ".join(f"{values.mean():.3f} for {title}" for title, values in maps.items())
     caption = (
         f"Absolute errors of {len(first)} candidates and {len(rows) - len(first)} queries, evenly spaced, on "
-        "the same colours; the brightest stands for anything above the bar. "
+        "the same scale of colours; values above the scale have its brightest colour. "
         f"Mean over the shown entries: {means}."
     )
     alt = f"Two heat maps of absolute errors with lines between candidates and queries; means {means}."
