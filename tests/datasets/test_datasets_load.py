@@ -15,6 +15,7 @@ from sklearn.utils import Bunch
 from simcomplete import datasets
 from simcomplete.datasets import Table
 from simcomplete.datasets._catalogue import CATALOGUE
+from simcomplete.datasets._files import format_of
 from simcomplete.errors import FileFormatError, InputError, MissingExtraError
 
 
@@ -70,7 +71,7 @@ class TestFolder:
         for entry in CATALOGUE.values():
             for parts in entry.choices:
                 for part in parts:
-                    assert datasets.files.format_of(Path(part)) or entry.otherwise
+                    assert format_of(Path(part)) or entry.default_format
 
     def test_the_originals_come_before_samples(self, tmp_path):
         np.savez(tmp_path / "protein.npz", X=np.ones((1, 357)))

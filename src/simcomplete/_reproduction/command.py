@@ -29,12 +29,13 @@ Full = Annotated[bool, Option("--full", help="Every seed of the protocol, not on
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="The paper's tables and figures: list, run, report.")
-    for command in (list_, run, report):
-        group.command(command.__name__.rstrip("_"))(command)
+    group.command("list")(list_protocols)
+    group.command("run")(run_protocol)
+    group.command("report")(report_protocol)
     app.add_typer(group, name="paper")
 
 
-def list_(as_json: AsJson = False) -> None:
+def list_protocols(as_json: AsJson = False) -> None:
     """List the protocols: the table or figure of the paper, and the number of runs."""
     listed = [
         {
@@ -60,7 +61,7 @@ def list_(as_json: AsJson = False) -> None:
     print_table(head, rows, text=(0, 4))
 
 
-def run(
+def run_protocol(
     name: Name,
     output: Folder = DEFAULT_FOLDER,
     quick: Quick = False,
@@ -96,7 +97,7 @@ def run(
     print_line(f"{made} new rows: {path}")
 
 
-def report(
+def report_protocol(
     name: Name,
     output: Folder = DEFAULT_FOLDER,
     quick: Quick = False,
