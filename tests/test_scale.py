@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete._rows.validate import as_samples
+from simcomplete._rows.validate import as_rows
 from simcomplete._similarity.measure import Measure
 from simcomplete._similarity.operator import CandidateQuerySimilarity, DenseSimilarity
 from simcomplete._spectral import methods
@@ -106,7 +106,7 @@ def test_small_eigenvalues_survive_a_strong_common_direction(common, method, dty
 @pytest.fixture(scope="module")
 def operator(imagelike):
     P, Q = imagelike
-    return CandidateQuerySimilarity(as_samples(P), as_samples(Q), Measure())
+    return CandidateQuerySimilarity(as_rows(P), as_rows(Q), Measure())
 
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=lambda p: type(p).__name__)

@@ -17,13 +17,12 @@ from simcomplete._registry import find, parameters
 from simcomplete._result.completion import Completion
 from simcomplete._rows.budget import working_memory
 from simcomplete._rows.sink import Output
+from simcomplete._rows.table import RowTable
 from simcomplete._rows.validate import (
-    Samples,
-    as_samples,
+    as_rows,
     as_similarity,
     check_number,
     check_rank,
-    in_memory,
     same_width,
 )
 from simcomplete._rows.xp import Array, is_numpy, like, namespace, to_numpy
@@ -105,10 +104,10 @@ def complete(
     True
     """
     run = _runner(method, params)
-    samples = as_samples(candidates, "candidates", complete=queries is not None)
+    samples = as_rows(candidates, "candidates", complete=queries is not None)
     if queries is None:
-        samples = in_memory(samples)
-    asked = None if queries is None else in_memory(as_samples(queries, "queries"))
+        samples = samples.in_memory()
+    asked = None if queries is None else as_rows(queries, "queries").in_memory()
     if asked is not None:
         same_width(samples, asked)
     task = Task(
@@ -255,7 +254,7 @@ def generator(random_state: Any) -> np.random.Generator:
         ) from error
 
 
-def _labels(samples: Samples, queries: Samples | None) -> list[str] | None:
+def _labels(samples: RowTable, queries: RowTable | None) -> list[str] | None:
     if queries is None:
         return samples.labels
     if samples.labels is None and queries.labels is None:

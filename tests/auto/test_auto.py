@@ -7,7 +7,7 @@ import simcomplete as sc
 from simcomplete import _registry as registry
 from simcomplete._auto.holdout import rehearse
 from simcomplete._method.problem import Task
-from simcomplete._rows.validate import Samples
+from simcomplete._rows.table import HeldRows
 from simcomplete.errors import InputError, NotConvergedWarning
 
 
@@ -23,9 +23,9 @@ def swapped(monkeypatch, name, run):
 
 def test_the_rehearsal_hides_what_queries_lack(data):
     P, Q, _ = data
-    task = Task(rank=10, penalty=1e-3, rng=np.random.default_rng(0), samples=Samples(P, None), queries=Samples(Q, None))
+    task = Task(rank=10, penalty=1e-3, rng=np.random.default_rng(0), samples=HeldRows(P), queries=HeldRows(Q))
     rehearsal = rehearse(task)
-    shown = rehearsal.task.queries.values
+    shown = rehearsal.task.queries.array
     assert len(shown) == 37  # a quarter of the candidates
     assert rehearsal.task.samples.n == 150 - 37
     masks = {tuple(row) for row in np.isnan(Q)}

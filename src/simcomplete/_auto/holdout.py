@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from simcomplete._method.problem import Task
 from simcomplete._method.spec import Method
 from simcomplete._result.completion import Completion
-from simcomplete._result.matrix import take
 from simcomplete._rows.progress import track
-from simcomplete._rows.validate import Samples
-from simcomplete._rows.xp import like, to_numpy
+from simcomplete._rows.table import HeldRows, RowTable
+from simcomplete._rows.xp import to_numpy
 from simcomplete.errors import InputError, NotConvergedWarning
 from simcomplete.metrics import recall_at
 
@@ -84,7 +83,7 @@ def rehearse(task: Task) -> Rehearsal:
     """Let some candidates play queries with the real queries' own masks."""
     if task.samples is None or task.queries is None:
         raise InputError("values of complete candidates must be hidden; give candidates and queries to complete()")
-    P, Q = task.samples.values, task.queries.values
+    P, Q = task.samples, task.queries.whole()
     n_p = task.samples.n
     if n_p < FEWEST:
         raise InputError(f"at least {FEWEST} candidates are needed to hide values of; {n_p} were given")
@@ -92,10 +91,10 @@ def rehearse(task: Task) -> Rehearsal:
     held = min(SIMULATED, n_p // 4)
     order = rng.permutation(n_p)[: held + REST]
     hidden = np.isnan(to_numpy(Q))[rng.integers(task.queries.n, size=held)]
-    true, rest = (to_numpy(take(P, np.sort(some))) for some in (order[:held], order[held:]))
-    others = Samples(like(rest, P), None)
-    shown = _another(task, others, Samples(like(np.where(hidden, np.nan, true), P), None))
-    whole = _another(task, others, Samples(like(true, P), None))
+    true, rest = (to_numpy(P.take(np.sort(some))) for some in (order[:held], order[held:]))
+    others = HeldRows(P.like(rest))
+    shown = _another(task, others, HeldRows(P.like(np.where(hidden, np.nan, true))))
+    whole = _another(task, others, HeldRows(P.like(true)))
     truth = np.asarray(to_numpy(whole.operator.dense())[len(rest) :], dtype=np.float64)
     return Rehearsal(shown, truth)
 
@@ -110,7 +109,7 @@ def setting(task: Task, method: Method, params: Mapping[str, Any]) -> tuple[Task
     return changed, {name: value for name, value in params.items() if name in method.parameters}
 
 
-def _another(task: Task, samples: Samples, queries: Samples) -> Task:
+def _another(task: Task, samples: RowTable, queries: RowTable) -> Task:
     """The same settings for other rows."""
     return Task(
         rank=min(task.rank, samples.n + queries.n),

@@ -11,7 +11,7 @@ from simcomplete._method.spec import Method
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
-from simcomplete._rows.memory import require
+from simcomplete._rows.budget import require
 from simcomplete._rows.xp import Array, like, namespace, to_numpy, zeros
 from simcomplete._similarity.operator import CandidateQuerySimilarity
 from simcomplete._spectral.eigen.routes import SMALL

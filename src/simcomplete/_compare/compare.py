@@ -13,7 +13,7 @@ from simcomplete._compare.ledger import Ledger
 from simcomplete._compare.trial import attempt, machine, split
 from simcomplete._registry import find, methods
 from simcomplete._rows.progress import track
-from simcomplete._rows.validate import as_samples
+from simcomplete._rows.validate import as_array
 
 SUMMARISED = ("error", "error_queries_candidates", "recall_fifth", "recall_ten", "ndcg", "rank", "seconds")
 COMPARISON_KEY = ("data", "method", "seed", "missing", "pattern", "shape", "candidates", "queries", "params", "budget")
@@ -71,7 +71,7 @@ def compare_methods(
     [('overlap', 'done'), ('smcnn', 'done')]
     """
     chosen = [find(name).name for name in (names or [method.name for method in methods()])]
-    samples = np.asarray(as_samples(X, "data", complete=True).values, dtype=np.float64)
+    samples = as_array(X, "data", complete=True).astype(np.float64)
     settings = {
         "data": hashlib.sha256(np.ascontiguousarray(samples).tobytes()).hexdigest()[:16],
         "missing": missing,

@@ -18,7 +18,7 @@ from simcomplete import masks, metrics
 from simcomplete._api import complete
 from simcomplete._registry import find
 from simcomplete._result.completion import Completion
-from simcomplete._rows.validate import as_samples
+from simcomplete._rows.validate import as_array
 from simcomplete._similarity.overlap import overlap_similarity
 from simcomplete._version import __version__
 from simcomplete.errors import InputError, NotConvergedWarning, SimcompleteError
@@ -75,7 +75,7 @@ def split(
     >>> part.P.shape, part.Q.shape, int(np.isnan(part.Q).sum())
     ((16, 3), (4, 3), 4)
     """
-    rows = np.asarray(as_samples(X, "data", complete=True).values, dtype=np.float64)
+    rows = as_array(X, "data", complete=True).astype(np.float64)
     rng = np.random.default_rng(seed)
     rows = rows[rng.permutation(len(rows))]
     rows = rows[rows.any(axis=1)]

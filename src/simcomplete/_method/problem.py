@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._rows.sink import Output
-from simcomplete._rows.table import LazyRows
-from simcomplete._rows.validate import Samples
+from simcomplete._rows.table import RowTable
 from simcomplete._rows.xp import Array, astype, is_numpy, like, namespace, to_numpy
 from simcomplete._similarity.evidence import Uncounted
 from simcomplete._similarity.exact import CandidateBlock, CandidateRows
@@ -38,8 +37,8 @@ class Task:
     rank_asked: bool = False
     progress: bool | None = None
     measure: Measure = field(default_factory=Measure)
-    samples: Samples | None = None
-    queries: Samples | None = None
+    samples: RowTable | None = None
+    queries: RowTable | None = None
     given: Array | None = None
     given_candidates: int | None = None
     known: NDArray[np.bool_] | None = None
@@ -75,7 +74,7 @@ class Task:
     @property
     def dtype(self) -> Any:
         """Type of the result: float32 only when everything given is."""
-        arrays = [s.values for s in (self.samples, self.queries) if s is not None]
+        arrays: list[Any] = [rows for rows in (self.samples, self.queries) if rows is not None]
         arrays = arrays or [self.given]
         xp = namespace(arrays[0])
         return xp.float32 if all(a.dtype == xp.float32 for a in arrays) else xp.float64
@@ -117,7 +116,7 @@ class Task:
         if self.samples is None:
             raise InputError("this needs the samples themselves; give them to complete()")
         both = [self.samples] if self.queries is None else [self.samples, self.queries]
-        return np.concatenate([to_numpy(rows.values).astype(np.float64) for rows in both])
+        return np.concatenate([to_numpy(rows.whole()).astype(np.float64) for rows in both])
 
     @cached_property
     def similarities(self) -> NDArray[np.float64]:
@@ -182,9 +181,8 @@ class Task:
 
     def _home(self, array: Array) -> Array:
         """Bring an array to the library, device and type of the input."""
-        source = self.given if self.samples is None else self.samples.values
-        if isinstance(array, LazyRows):
+        if isinstance(array, RowTable):
             return array
-        if is_numpy(array) and not is_numpy(source):
-            return like(array, source, dtype=self.dtype)
-        return astype(array, self.dtype)
+        if not is_numpy(array):
+            return astype(array, self.dtype)
+        return like(array, self.given, self.dtype) if self.samples is None else self.samples.like(array, self.dtype)

@@ -24,9 +24,8 @@ from simcomplete._result.intervals import Bars
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
 from simcomplete._rows.derived import UnitRows
-from simcomplete._rows.table import LazyRows
-from simcomplete._rows.validate import Samples
-from simcomplete._rows.xp import Array, like, on_accelerator, to_numpy
+from simcomplete._rows.table import HeldRows, RowTable
+from simcomplete._rows.xp import like, on_accelerator, to_numpy
 from simcomplete.errors import InputError
 
 MANY = 2**22  # values; from here on a pass by block is cheaper than everything at once
@@ -48,7 +47,7 @@ def run(task: Task, params: dict[str, Any]) -> Completion:
 
 def from_candidates(task: Task, params: dict[str, Any]) -> Completion:
     """Complete queries by the candidates' model, calibrated on the queries' own masks."""
-    if task.samples is not None and is_large(task.samples.values, held=params["effort"] == "best"):
+    if task.samples is not None and is_large(task.samples, held=params["effort"] == "best"):
         return streamed(task, params)
     scale = typical_length(task.table[: task.n_candidates])
     table = task.table / scale
@@ -72,8 +71,8 @@ def from_candidates(task: Task, params: dict[str, Any]) -> Completion:
 def streamed(task: Task, params: dict[str, Any]) -> Completion:
     """The same over candidates that are read block by block; their rows of the factor are made when asked for."""
     assert task.samples is not None and task.queries is not None  # from_candidates has both
-    P = task.samples.values
-    Q = np.asarray(to_numpy(task.queries.values), dtype=np.float64)
+    P = task.samples
+    Q = np.asarray(to_numpy(task.queries.whole()), dtype=np.float64)
     own: dict[str, Any] = {"effort": params["effort"], "objective": params["objective"], "progress": task.progress}
     model, found = Streamed.fit(P, ~np.isnan(Q), rng=task.rng, queries=Q, **own)
     assert found is not None  # queries were given
@@ -89,11 +88,11 @@ def streamed(task: Task, params: dict[str, Any]) -> Completion:
     )
 
 
-def is_large(P: Array, *, held: bool) -> bool:
+def is_large(P: RowTable, *, held: bool) -> bool:
     """Whether candidates are better read block by block than brought here; `held` where they should be, if they fit."""
     most = LARGE if held else MOVED if on_accelerator(P) else MANY
     many = int(P.shape[0]) * int(P.shape[1]) > most
-    return int(P.shape[0]) >= FEW and (many or isinstance(P, LazyRows))
+    return int(P.shape[0]) >= FEW and (many or P.held is None)
 
 
 def from_rows(task: Task, params: dict[str, Any]) -> Completion:
@@ -117,7 +116,7 @@ def from_rows(task: Task, params: dict[str, Any]) -> Completion:
 
 def from_whole_rows(task: Task, params: dict[str, Any], whole: NDArray[np.bool_]) -> Completion:
     """Complete rows with the complete ones among them as candidates; they stay where they are."""
-    P, Q = Samples(task.table[whole], None), Samples(task.table[~whole], None)
+    P, Q = HeldRows(task.table[whole]), HeldRows(task.table[~whole])
     done = from_candidates(replace(task, samples=P, queries=Q, labels=None), params)
     n_p, factor, spread = done.n_candidates, np.empty(task.table.shape), np.zeros(task.n)
     assert done.bars is not None and done.matrix.factor is not None  # there are enough candidates to learn from

@@ -23,7 +23,7 @@ from simcomplete._result.rows import select
 from simcomplete._result.search import Neighbours, nearest, scope
 from simcomplete._result.status import Status
 from simcomplete._result.validity import Validity, validate
-from simcomplete._rows.outside import RowSource
+from simcomplete._rows.table import as_table
 from simcomplete._rows.xp import Array, namespace, to_numpy
 from simcomplete._similarity.evidence import Uncounted
 from simcomplete._similarity.exact import CandidateBlock, CandidateRows
@@ -96,8 +96,7 @@ class Completion:
     @property
     def factor(self) -> Array | None:
         """F, of shape (n, r), or None when the result is dense; a dask or zarr array where it was asked for as one."""
-        F = self.matrix.factor
-        return F.base if isinstance(F, RowSource) else F
+        return None if self.matrix.factor is None else as_table(self.matrix.factor).array_like
 
     @property
     def signs(self) -> Array | None:

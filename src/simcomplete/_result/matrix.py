@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._rows.memory import require
-from simcomplete._rows.passes import fold
-from simcomplete._rows.table import LazyRows
-from simcomplete._rows.xp import Array, astype, is_numpy, like, namespace, set_entries, to_numpy, zeros
+from simcomplete._rows.budget import require
+from simcomplete._rows.table import as_table
+from simcomplete._rows.xp import Array, astype, like, namespace, set_entries, to_numpy, zeros
 
 Selection = slice | NDArray[np.int64]
 
@@ -119,11 +118,10 @@ def row_lengths(F: Array, signs: Array | None) -> Array:
     def lengths(rows: Array, _: int) -> Array:
         return namespace(rows).sum(rows * rows if signs is None else rows * rows * signs, axis=1)
 
-    if not isinstance(F, LazyRows):
-        return lengths(F, 0)
-    join = namespace(F).concat
-    width = 3 * 8 * int(F.shape[1])
-    return fold(F, lengths, lambda a, b: join([a, b]), bytes_per_row=width, label="lengths", progress=False)
+    table = as_table(F)
+    join = table.xp.concat
+    width = 3 * 8 * table.d
+    return table.fold(lengths, lambda a, b: join([a, b]), bytes_per_row=width, label="lengths", progress=False)
 
 
 def gram(F: Array) -> Array:
@@ -134,8 +132,8 @@ def gram(F: Array) -> Array:
         part = astype(rows, xp.float64)
         return part.T @ part
 
-    width = 2 * 8 * int(F.shape[1])
-    return fold(F, product, lambda a, b: a + b, bytes_per_row=width, label="products", progress=False)
+    table = as_table(F)
+    return table.fold(product, lambda a, b: a + b, bytes_per_row=2 * 8 * table.d, label="products", progress=False)
 
 
 def length(rows: Selection, n: int) -> int:
@@ -147,9 +145,7 @@ def take(x: Array, rows: Selection) -> Array:
     """Select rows: a view for a slice, a copy for positions."""
     if isinstance(rows, slice):
         return x[rows, :]
-    if is_numpy(x) or isinstance(x, LazyRows):
-        return x[rows]
-    return namespace(x).take(x, like(rows, x), axis=0)
+    return as_table(x).take(rows)
 
 
 def same(rows: Selection, cols: Selection) -> bool:

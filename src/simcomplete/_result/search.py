@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from simcomplete._result.matrix import Selection, SymmetricMatrix, take
 from simcomplete._rows.budget import row_blocks
-from simcomplete._rows.passes import fold
+from simcomplete._rows.table import RowTable, as_table
 from simcomplete._rows.xp import Array, astype, is_numpy, largest, like, namespace, to_numpy
 from simcomplete.errors import InputError
 
@@ -70,7 +70,7 @@ def _in_dense(
     return Neighbours(*(np.concatenate(both) for both in zip(*found, strict=True)))
 
 
-def among(u: Array, candidates: Array, k: int, progress: bool | None = None) -> Neighbours:
+def among(u: Array, candidates: Array | RowTable, k: int, progress: bool | None = None) -> Neighbours:
     """The `k` rows of `candidates` with the largest products with each row of `u`, by running selection."""
     found = []
     for start in range(0, len(u), PART):
@@ -80,9 +80,9 @@ def among(u: Array, candidates: Array, k: int, progress: bool | None = None) -> 
     return Neighbours(*(np.concatenate(both) for both in zip(*found, strict=True)))
 
 
-def _best(candidates: Array, work: BestOf, progress: bool | None) -> Neighbours:
+def _best(candidates: Array | RowTable, work: BestOf, progress: bool | None) -> Neighbours:
     width = 8 * (2 * int(work.left.shape[1]) + 4 * int(work.left.shape[0]))
-    return fold(candidates, work, work.merge, bytes_per_row=width, label="search", progress=progress)
+    return as_table(candidates).fold(work, work.merge, bytes_per_row=width, label="search", progress=progress)
 
 
 def _in_factor(

@@ -10,9 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from simcomplete._result.matrix import SymmetricMatrix
-from simcomplete._rows.memory import require
-from simcomplete._rows.scaled import ScaledRows
-from simcomplete._rows.table import LazyRows
+from simcomplete._rows.budget import require
+from simcomplete._rows.derived import scaled
 from simcomplete._rows.xp import Array, astype, namespace, set_diagonal, zeros
 from simcomplete.errors import InputError
 
@@ -35,7 +34,7 @@ def unit_diagonal(S: SymmetricMatrix) -> SymmetricMatrix:
         return replace(S, dense=dense, unit=S.psd_by_form)
     diagonal = lonely if S.diagonal is None else S.diagonal / own_or_one(own) + lonely
     keep = S.diagonal is not None or bool(xp.any(~alive))
-    F = ScaledRows(S.factor, 1 / root) if isinstance(S.factor, LazyRows) else S.factor / root[:, None]
+    F = scaled(S.factor, 1 / root)
     return replace(S, factor=F, diagonal=diagonal if keep else None, unit=S.psd_by_form)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._rows.validate import Samples
+from simcomplete._rows.table import RowTable, as_table
 from simcomplete._rows.xp import Array, astype, namespace, set_entries, to_numpy, zeros
 from simcomplete._similarity.measure import Measure
 from simcomplete._similarity.products import prepare
@@ -48,12 +48,12 @@ class CandidateRows:
     The source is referred to, not copied: it must not be changed while this is in use.
     """
 
-    def __init__(self, samples: Samples, measure: Measure) -> None:
-        self.source = samples.values
+    def __init__(self, candidates: RowTable, measure: Measure) -> None:
+        self.source = candidates
         self.measure = measure
-        self.n = samples.n
+        self.n = candidates.n
         # The map to (0, 1] adds one constant feature: (1 + p.q)/2 = [p, 1].[q, 1]/2.
-        self.width = samples.d + measure.positive
+        self.width = candidates.d + measure.positive
 
     def rows(self, which: slice) -> Array:
         """P^ of some rows."""
@@ -68,7 +68,7 @@ class CandidateRows:
 
     def parts(self) -> tuple[NDArray[Any], dict[str, Any]]:
         """What a file needs to bring this back."""
-        return to_numpy(self.source), {"kind": "rows", **asdict(self.measure)}
+        return to_numpy(self.source.whole()), {"kind": "rows", **asdict(self.measure)}
 
 
 class CandidateBlock:
@@ -92,4 +92,4 @@ def revive(array: NDArray[Any], facts: dict[str, Any]) -> CandidateRows | Candid
     if facts["kind"] == "block":
         return CandidateBlock(array)
     settings = {name: value for name, value in facts.items() if name != "kind"}
-    return CandidateRows(Samples(array, None), Measure(**settings))
+    return CandidateRows(as_table(array), Measure(**settings))

@@ -16,11 +16,9 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Protocol
 
-from simcomplete._rows.budget import block_bytes, row_blocks
-from simcomplete._rows.memory import require
-from simcomplete._rows.passes import fold
+from simcomplete._rows.budget import block_bytes, require, row_blocks
 from simcomplete._rows.progress import track
-from simcomplete._rows.validate import Samples
+from simcomplete._rows.table import RowTable
 from simcomplete._rows.xp import Array, astype, free_on_device, namespace, set_diagonal, zeros
 from simcomplete._similarity.candidate_pass import Reader
 from simcomplete._similarity.evidence import combined
@@ -98,13 +96,13 @@ class DenseSimilarity:
 class CandidateQuerySimilarity:
     """S0 of complete candidates and incomplete queries, never held as n x n."""
 
-    def __init__(self, candidates: Samples, queries: Samples, measure: Measure, progress: bool | None = None) -> None:
-        xp = namespace(candidates.values)
+    def __init__(self, candidates: RowTable, queries: RowTable, measure: Measure, progress: bool | None = None) -> None:
+        xp = candidates.xp
         self.candidates = CandidateRows(candidates, measure)
         self.measure = measure
         self.progress = progress
-        room = self.candidates.n * queries.n * 8 < 0.25 * free_on_device(candidates.values)
-        known = prepare(xp.astype(queries.values, xp.float64), measure)
+        room = self.candidates.n * queries.n * 8 < 0.25 * free_on_device(candidates.held)
+        known = prepare(xp.astype(queries.whole(), xp.float64), measure)
         self.reader = Reader(known, measure, {} if room else None)
         self.C, self.query_evidence = overlap_matrix(queries, measure, dtype=xp.float64, progress=progress)
 
@@ -150,8 +148,7 @@ class CandidateQuerySimilarity:
     def first(self) -> FirstPass:
         """What one pass over the candidates gives, remembered."""
         turn = common_direction(self.candidates.source, self.reader)
-        return fold(
-            self.candidates.source,
+        return self.candidates.source.fold(
             GramOf(self.reader, turn),
             merge,
             bytes_per_row=self.bytes_per_row,

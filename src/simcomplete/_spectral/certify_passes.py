@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from simcomplete._result.certificate import Certificate
-from simcomplete._rows.passes import fold
 from simcomplete._rows.xp import Array, like, namespace, to_numpy
 from simcomplete._similarity.operator import DenseSimilarity
 from simcomplete._spectral.certify import drawn_up, largest_outside, numerical_rank
@@ -86,10 +85,10 @@ def certify_passes(problem: Problem, reduced: Reduced, w: Vector, seed: int = 0)
     numbers, width = like(w[:rank], below), operator.candidates.width
     room = operator.bytes_per_row + 8 * 5 * rank
     source, shown = operator.candidates.source, operator.progress
-    inner = fold(source, InnerOf(rows), added, bytes_per_row=room, label="check, inner", progress=shown)
+    inner = source.fold(InnerOf(rows), added, bytes_per_row=room, label="check, inner", progress=shown)
     right = namespace(below).concat([inner.first[:width, :], below], axis=0)
     work = ResidualOf(rows, right, numbers)
-    outer = fold(source, work, added, bytes_per_row=room, label="check, outer", progress=shown)
+    outer = source.fold(work, added, bytes_per_row=room, label="check, outer", progress=shown)
     outer = added(outer, compared(below, inner.first[width:, :] + operator.C @ below, numbers))
     gram, products = to_numpy(inner.second + below.T @ below), to_numpy(outer.second)
     # V = U diag(sqrt(s)) as it was found, not as it should be: lengths and angles of U are those measured.

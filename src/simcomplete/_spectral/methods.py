@@ -30,7 +30,6 @@ from simcomplete._result.certificate import Certificate
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
-from simcomplete._rows.table import LazyRows
 from simcomplete._rows.validate import check_number
 from simcomplete._rows.xp import is_array, to_numpy
 from simcomplete._spectral.certify import certify
@@ -109,8 +108,8 @@ def complete(task: Task, name: str, penalty: Penalty, params: dict[str, Any]) ->
 
 def _far(task: Task) -> bool:
     """Whether the factor is better not held: many rows, rows from outside, or a file to write it to."""
-    source = None if task.samples is None else task.samples.values
-    return task.n > VERIFY_LIMIT or task.out is not None or isinstance(source, LazyRows)
+    out_of_core = task.samples is not None and task.samples.held is None
+    return task.n > VERIFY_LIMIT or task.out is not None or out_of_core
 
 
 def _refuse_strangers(params: dict[str, Any]) -> None:

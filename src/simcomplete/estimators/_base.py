@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from simcomplete._api import complete
 from simcomplete._registry import find
 from simcomplete._result.completion import Completion
-from simcomplete._rows.memory import require
-from simcomplete._rows.validate import as_samples
+from simcomplete._rows.budget import require
+from simcomplete._rows.validate import as_array, as_rows
 from simcomplete._similarity.measure import Measure
 from simcomplete._spectral.extend import PENALTIES, Extension, extension
 from simcomplete.errors import InputError
@@ -49,7 +49,7 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
         self : object
             The fitted estimator.
         """
-        labels = as_samples(X).labels if hasattr(X, "columns") else None
+        labels = as_rows(X).labels if hasattr(X, "columns") else None
         X = self._checked(X, reset=True)
         method, own = self._wiring()
         task = FitTask(self, {"X": X, "y": y}, find(method), own)
@@ -188,7 +188,7 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _checked(self, X: Any, *, reset: bool) -> NDArray[Any]:
         if isinstance(X, np.ma.MaskedArray):  # whose mask would be lost without a word
-            X = as_samples(X).values
+            X = as_array(X)
         return np.asarray(
             validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
         )

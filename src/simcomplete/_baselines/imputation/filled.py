@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from simcomplete._method.problem import Task
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
-from simcomplete._rows.validate import Samples
+from simcomplete._rows.table import HeldRows
 from simcomplete._similarity.exact import CandidateRows
 
 
@@ -38,7 +38,7 @@ def complete_filled(
     task: Task, name: str, params: dict[str, Any], filled: NDArray[np.float64], **facts: Any
 ) -> Completion:
     """Return the similarities of filled rows as a completion, its factor the rows themselves, made unit."""
-    rows = CandidateRows(Samples(filled, None), task.measure)
+    rows = CandidateRows(HeldRows(filled), task.measure)
     factor = rows.rows(slice(0, len(filled)))
     own = np.sum(factor * factor, axis=1)
     lack = np.where(own < 0.75, 1 - own, 0.0)  # rows that are zero even when filled

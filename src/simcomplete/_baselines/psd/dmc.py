@@ -36,7 +36,7 @@ from simcomplete._method.spec import Method
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
-from simcomplete._rows.memory import require
+from simcomplete._rows.budget import require
 from simcomplete._rows.validate import check_number
 from simcomplete.errors import InputError
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from simcomplete._rows.memory import require
-from simcomplete._rows.passes import Target, stacked
+from simcomplete._rows.budget import require
+from simcomplete._rows.passes import Target
 from simcomplete._rows.xp import Array, like, namespace, subtract_outer, to_numpy, zeros
 from simcomplete._similarity.candidate_pass import Reader
 from simcomplete._similarity.gram import reflect, weights
@@ -83,8 +83,7 @@ class Reduced:
             lift = xp.concat([rows.lift, zeros(below, (int(rows.lift.shape[0]), more))], axis=1)
             rows = FactorOf(rows.reader, rows.turn, lift)
             below = xp.concat([below, zeros(below, (int(below.shape[0]), more))], axis=1)
-        return stacked(
-            self.operator.candidates.source,
+        return self.operator.candidates.source.map(
             rows,
             below,
             bytes_per_row=self.operator.bytes_per_row,

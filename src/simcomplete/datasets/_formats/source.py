@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from simcomplete._rows.memory import readable
+from simcomplete._rows.budget import readable
 from simcomplete.errors import FileFormatError
 
 COMPRESSED_ENDINGS = (".gz", ".bz2", ".xz")

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._rows.memory import require
+from simcomplete._rows.budget import require
 from simcomplete.datasets._formats.source import CHUNK_BYTES, Source
 from simcomplete.datasets._table import Options, Table, as_table
 from simcomplete.errors import FileFormatError

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simcomplete._rows.table import LazyRows, Rows
+from simcomplete._rows.table import RowTable
 from simcomplete.errors import InputError
 
 
-class RowSource(LazyRows):
+class SourceRows(RowTable):
     """Rows of something outside memory, checked as they are read.
 
     Parameters
@@ -24,7 +25,7 @@ class RowSource(LazyRows):
 
     Examples
     --------
-    >>> rows = RowSource(np.arange(6).reshape(3, 2), "X")
+    >>> rows = SourceRows(np.arange(6).reshape(3, 2), "X")
     >>> rows[1:3]
     array([[2., 3.],
            [4., 5.]])
@@ -43,7 +44,7 @@ class RowSource(LazyRows):
         super().__init__((shape[0], shape[1]), np.float32 if kind in (np.float16, np.float32) else np.float64)
         self.base, self.name, self.complete = base, name, complete
 
-    def read(self, start: int, stop: int) -> Rows:
+    def read(self, start: int, stop: int) -> NDArray[Any]:
         """Read rows and check them."""
         if tuple(self.base.shape) != self.shape:
             raise InputError(
@@ -56,7 +57,7 @@ class RowSource(LazyRows):
         )
 
 
-def checked(rows: Rows, shape: tuple[int, int], name: str, start: int, complete: bool) -> Rows:
+def checked(rows: NDArray[Any], shape: tuple[int, int], name: str, start: int, complete: bool) -> NDArray[Any]:
     """Return rows that were read, or say what is wrong with them."""
     if rows.shape != shape:
         raise InputError(
