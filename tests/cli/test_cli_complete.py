@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import re
 
 import numpy as np
 import pytest
@@ -96,6 +97,24 @@ def test_an_unsatisfying_status_is_told_beside_the_result(folder, monkeypatch, r
     result = run("complete", "p.npy", "-o", "out", "--json")
     assert result.stderr == "simcomplete: warning: diverged: the step is too large; try step=0.1\n"
     assert json.loads(result.stdout)["method"] == "smc_gd"
+
+
+def test_a_summary_without_what_a_large_result_does_not_compute(folder, monkeypatch, run):
+    class Large:
+        status = Status("optimal", "the global optimum", ok=True)
+        save = staticmethod(lambda path, overwrite: None)
+
+        @staticmethod
+        def summary():
+            check = {"ok": False, "value": None, "meaning": "not finite"}
+            facts = {"method": "smcnn", "n_candidates": 4, "n_queries": 2, "validity": {"bounded": check}}
+            return {**facts, "rank": None, "rank_at_most": 3, "evidence": None}
+
+    monkeypatch.setattr("simcomplete._api.complete", lambda *a, **k: Large)
+    text = run("complete", "p.npy", "-o", "out").stdout
+    assert re.search(r"rank +at most 3\n", text)
+    assert re.search(r"bounded +no +- +not finite\n", text)
+    assert "evidence" not in text
 
 
 @pytest.mark.parametrize(

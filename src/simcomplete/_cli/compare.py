@@ -49,7 +49,7 @@ def compare(
     no_progress: Annotated[bool, Option("--no-progress", help="Show no progress.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Hide values of complete rows, and compare what the methods make of the rest.
+    """Hide values of complete rows, and compare the errors of the methods.
 
     Rows are written as they are made; a run that was interrupted continues where it stopped.
     """

@@ -86,10 +86,11 @@ def complete(
     done.save(output, overwrite=overwrite)
     if not done.status.ok:
         say(f"warning: {done.status}")
+    facts = done.summary()
     if as_json:
-        print_json({"output": str(output), **done.summary()})
+        print_json({"output": str(output), **facts})
     else:
-        _print_summary(done)
+        _print_summary(facts, str(done.status))
         print()
         print_line(f"saved: {output}")
 
@@ -104,21 +105,22 @@ def _samples(candidates: Path, queries: Path | None, key: str | None, header: bo
     return samples[0], samples[1] if others else None
 
 
-def _print_summary(done: Any) -> None:
-    facts = done.summary()
+def _print_summary(facts: dict[str, Any], status: str) -> None:
+    """Print the summary of a completion; what is too expensive to compute for a large one is None in it."""
+    rank = facts["rank"] if facts["rank"] is not None else f"at most {facts['rank_at_most']}"
     lines = {
         "method": facts["method"],
         "candidates": str(facts["n_candidates"]),
         "queries": str(facts["n_queries"]),
-        "rank": str(facts["rank"]),
-        "status": str(done.status),
+        "rank": str(rank),
+        "status": status,
     }
-    if done.evidence is not None:
-        lines["pairs without evidence"] = f"{done.evidence.pairs_without} of {done.evidence.pairs}"
+    if facts["evidence"] is not None:
+        lines["pairs without evidence"] = f"{facts['evidence']['pairs_without']} of {facts['evidence']['pairs']}"
     print_table(["fact", "value"], list(lines.items()), text=(0, 1))
     print()
-    checks = [
-        (name.replace("_", " "), "yes" if check["ok"] else "no", f"{check['value']:.3g}", check["meaning"])
-        for name, check in facts["validity"].items()
-    ]
+    checks = []
+    for name, check in facts["validity"].items():
+        value = "-" if check["value"] is None else f"{check['value']:.3g}"
+        checks.append((name.replace("_", " "), "yes" if check["ok"] else "no", value, check["meaning"]))
     print_table(["check", "holds", "value", "meaning"], checks, text=(0, 1, 3))

@@ -26,7 +26,7 @@ def demo(
     queries: Annotated[int, typer.Option(help="How many incomplete digits.")] = 200,
     as_json: AsJson = False,
 ) -> None:
-    """Compare methods on digits with missing pixels; print a table and write one HTML page."""
+    """Compare methods on bundled digits with missing pixels."""
     # Imported here: the other commands start without the packages that figures need.
     from simcomplete._report.demo import run
     from simcomplete._report.demo_page import write_demo
