@@ -21,13 +21,13 @@ class Page(HTMLParser):
         self.images, self.anchors, self.ids = [], [], []
 
     def handle_starttag(self, tag, attrs):
-        found = dict(attrs)
+        values = dict(attrs)
         if tag == "img":
-            self.images.append(found)
+            self.images.append(values)
         if tag == "a":
-            self.anchors.append(found["href"])
-        if "id" in found:
-            self.ids.append(found["id"])
+            self.anchors.append(values["href"])
+        if "id" in values:
+            self.ids.append(values["id"])
 
 
 def test_the_command(tmp_path):

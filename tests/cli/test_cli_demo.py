@@ -17,9 +17,9 @@ def test_table_and_page(folder, monkeypatch, run):
 
 
 def test_json(folder, as_json):
-    found = as_json(*SMALL, "--output", "there", "--seed", "5", "--missing", "0.5")
-    assert [row["method"] for row in found["rows"]] == list(experiment.METHODS)
-    assert (found["seed"], found["missing"], found["candidates"], found["queries"]) == (5, 0.5, 30, 6)
+    document = as_json(*SMALL, "--output", "there", "--seed", "5", "--missing", "0.5")
+    assert [row["method"] for row in document["rows"]] == list(experiment.METHODS)
+    assert (document["seed"], document["missing"], document["candidates"], document["queries"]) == (5, 0.5, 30, 6)
     assert (folder / "there" / "index.html").is_file()
 
 

@@ -15,9 +15,9 @@ def test_two_commands_end_to_end(process, tmp_path):
     done = process("-m", "simcomplete", "complete", "p.npy", "q.npy", "-o", "out", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["n_queries"] == 2
-    found = process("-m", "simcomplete", "search", "out", "-k", "1")
-    assert (found.returncode, found.stderr) == (0, "")
-    assert len(found.stdout.splitlines()) == 3
+    searched = process("-m", "simcomplete", "search", "out", "-k", "1")
+    assert (searched.returncode, searched.stderr) == (0, "")
+    assert len(searched.stdout.splitlines()) == 3
 
 
 def test_an_error_is_one_line_without_a_traceback(process):

@@ -6,9 +6,9 @@ import simcomplete as sc
 
 
 def test_json_has_every_field(as_json):
-    found = as_json("methods")
-    assert [row["name"] for row in found] == [method.name for method in sc.methods()]
-    assert set(sc.methods()[0].row()) <= set(found[0])
+    listed = as_json("methods")
+    assert [row["name"] for row in listed] == [method.name for method in sc.methods()]
+    assert set(sc.methods()[0].row()) <= set(listed[0])
 
 
 def test_table(run):

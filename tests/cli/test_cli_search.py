@@ -16,12 +16,12 @@ def saved(folder, run):
 
 
 def test_it_is_the_library(saved, as_json):
-    found = as_json("search", "out", "-k", "2")
+    document = as_json("search", "out", "-k", "2")
     ids, scores = saved.search(k=2)
-    assert [[near["row"] for near in query["nearest"]] for query in found["queries"]] == ids.tolist()
-    assert [[near["similarity"] for near in query["nearest"]] for query in found["queries"]] == scores.tolist()
-    assert [query["label"] for query in found["queries"]] == ["q1", "q2"]
-    assert found["queries"][0]["nearest"][0]["label"] == saved.labels[ids[0, 0]]
+    assert [[near["row"] for near in query["nearest"]] for query in document["queries"]] == ids.tolist()
+    assert [[near["similarity"] for near in query["nearest"]] for query in document["queries"]] == scores.tolist()
+    assert [query["label"] for query in document["queries"]] == ["q1", "q2"]
+    assert document["queries"][0]["nearest"][0]["label"] == saved.labels[ids[0, 0]]
 
 
 def test_the_table_has_one_line_each(saved, run):
@@ -38,10 +38,10 @@ def test_rows(saved, as_json):
 
 def test_numbers_where_there_are_no_labels(folder, run, as_json):
     run("complete", "p.npy", "-o", "plain")
-    found = as_json("search", "plain", "-k", "9")
-    assert "label" not in found["queries"][0]
-    assert len(found["queries"]) == 4
-    assert len(found["queries"][0]["nearest"]) == 3  # all but itself
+    document = as_json("search", "plain", "-k", "9")
+    assert "label" not in document["queries"][0]
+    assert len(document["queries"]) == 4
+    assert len(document["queries"][0]["nearest"]) == 3  # all but itself
     assert run("search", "plain").stdout.splitlines()[1].split()[0] == "0"
 
 

@@ -60,11 +60,11 @@ class TestFolder:
         for i, entry in enumerate(CATALOGUE.values()):
             np.savez(tmp_path / entry.choices[-2][0], X=np.full((2, 4), i))
         monkeypatch.setenv("SIMCOMPLETE_DATA", str(tmp_path))
-        found = datasets.available()
-        assert set(found) == set(datasets.names())
+        files = datasets.available()
+        assert set(files) == set(datasets.names())
         for name in CATALOGUE:
             data = datasets.load(name)
-            assert data.files == found[name]
+            assert data.files == files[name]
             assert len(data.files) == 1
 
     def test_each_file_of_the_catalogue_has_a_reader(self):

@@ -123,5 +123,7 @@ def test_printed_numbers_are_the_papers():
         == printed_numbers(None, "smcnn", at)
         == {}
     )
-    found = [printed_numbers(p.reported, c.trial["method"], c.at) for p in ALL if p.reported for c in expand(p.first())]
-    assert sum(map(bool, found)) > 500
+    listed = [
+        printed_numbers(p.reported, c.trial["method"], c.at) for p in ALL if p.reported for c in expand(p.first())
+    ]
+    assert sum(map(bool, listed)) > 500

@@ -101,8 +101,8 @@ class TestStored:
 
     def test_texts_are_rendered_from_rows(self, report):
         texts = report.texts()
-        found = {path.name for kind in ("md", "csv", "tex") for path in STORED.glob(f"*.{kind}")}
-        assert found == set(texts)
+        stored = {path.name for kind in ("md", "csv", "tex") for path in STORED.glob(f"*.{kind}")}
+        assert stored == set(texts)
         for name, content in texts.items():
             assert (STORED / name).read_text(encoding="utf-8") == content, name
 
@@ -117,7 +117,7 @@ class TestStored:
 
     def test_the_page_is_well_formed_and_has_the_figures(self, report):
         page = check_page((STORED / "index.html").read_text(encoding="utf-8"))
-        figures = [figure for found in report.figures.values() for figure in found]
+        figures = [figure for group in report.figures.values() for figure in group]
         assert [image["alt"] for image in page.images] == [figure.alt() for figure in figures]
         said = " ".join(page.words)
         for claim in report.claims:

@@ -24,8 +24,8 @@ TRAILING = re.compile(r" +((?:\x1b\[\d*m)*)$")
 
 
 def say(message: str) -> None:
-    """Print a message beside the result: one line on standard error."""
-    with suppress(OSError):  # nobody reads it, or there is no room for it: the exit code remains
+    """Print a message that is not part of the result: one line on standard error."""
+    with suppress(OSError):  # closed, or on a full disk; the exit code remains
         print(f"simcomplete: {one_line(message)}", file=sys.stderr)
 
 
@@ -56,7 +56,7 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], text: Sequen
 
 
 def one_line(text: str) -> str:
-    r"""Take out what would break a line or control a terminal; labels and names come from files.
+    r"""Replace characters that would break a line or control a terminal; labels and names come from files.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def one_line(text: str) -> str:
 
 
 def _is_surrogate(mark: str) -> bool:
-    """Whether a character stands for a byte of a file name that the system's encoding does not have."""
+    """Whether a character represents a byte of a file name that the system's encoding does not have."""
     return "\ud800" <= mark <= "\udfff"
 
 

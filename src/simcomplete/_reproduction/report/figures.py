@@ -17,7 +17,7 @@ from simcomplete._reproduction.reported import method_label, set_label
 from simcomplete._reproduction.summary import CellSummary
 from simcomplete.errors import optional
 
-# Colours that differ for colour-blind eyes too (Okabe and Ito); markers tell curves apart without any.
+# Colours that people with colour blindness can tell apart (Okabe and Ito); the markers differ, too.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8d99ae", "#9d4edd", "#b08968", "#e63946")
 MARKERS = "osD^v<>PX*"
 # The smallest half of a range on the vertical axis: smaller differences do not fill the panel.
