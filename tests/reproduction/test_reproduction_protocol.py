@@ -6,14 +6,14 @@ import pytest
 
 from simcomplete import _registry as registry
 from simcomplete import datasets
-from simcomplete._reproduction import protocol as protocols
-from simcomplete._reproduction.reported import printed
-from simcomplete._reproduction.runner import key
-from simcomplete._reproduction.trials import KEY, expand
+from simcomplete._compare.ledger import trial_key
+from simcomplete._reproduction.protocol import load_protocol, load_protocols, parse_protocol
+from simcomplete._reproduction.reported import printed_numbers
+from simcomplete._reproduction.trials import TRIAL_KEY, expand
 from simcomplete.errors import FileFormatError, InputError
 
 DEVIATIONS = (Path(__file__).parents[2] / "docs" / "deviations.md").read_text(encoding="utf-8")
-ALL = protocols.load_all()
+ALL = load_protocols()
 
 
 @pytest.mark.parametrize("protocol", ALL, ids=lambda p: p.name)
@@ -33,14 +33,14 @@ class TestEvery:
             given = {k: v for k, v in cell.trial["params"].items() if k not in ("rank", "penalty", "tune")}
             registry.find(cell.trial["method"]).own(given)
 
-    def test_cells_are_told_apart(self, protocol):
+    def test_cells_differ(self, protocol):
         cells = expand(protocol)
         places = {(*cell.at.values(), cell.trial["seed"], cell.trial["method"], cell.column) for cell in cells}
         assert len(places) == len(cells)
-        assert all(tuple(cell.trial) == KEY for cell in cells)
+        assert all(tuple(cell.trial) == TRIAL_KEY for cell in cells)
 
     def test_quick_is_small_and_bundled(self, protocol):
-        trials = {key(cell.trial) for cell in expand(protocol.quick())}
+        trials = {trial_key(cell.trial, TRIAL_KEY) for cell in expand(protocol.quick())}
         assert 1 < len(trials) <= 60
         assert {cell.trial["dataset"] for cell in expand(protocol.quick())} == {"digits"}
 
@@ -50,25 +50,25 @@ class TestEvery:
         assert len(expand(protocol.first())) * len(protocol.seeds) == len(seeds)
 
 
-def test_places_are_the_papers_order():
-    assert [protocol.place for protocol in ALL] == list(range(1, len(ALL) + 1))
+def test_positions_are_the_papers_order():
+    assert [protocol.position for protocol in ALL] == list(range(1, len(ALL) + 1))
 
 
 def test_the_effectiveness_tables_have_all_methods():
-    assert len(set(protocols.load("effectiveness-1000").methods) - {"overlap", "posterior"}) == 13
+    assert len(set(load_protocol("effectiveness-1000").methods) - {"overlap", "posterior"}) == 13
     for n in (1000, 2000, 3000):
-        one = protocols.load(f"effectiveness-{n}")
-        assert (one.candidates, one.methods) == ([n], protocols.load("effectiveness-1000").methods)
+        one = load_protocol(f"effectiveness-{n}")
+        assert (one.candidates, one.methods) == ([n], load_protocol("effectiveness-1000").methods)
 
 
 def test_tables_share_trials():
-    rank = {key(cell.trial) for cell in expand(protocols.load("rank")) if cell.column == "original"}
-    effectiveness = {key(cell.trial) for cell in expand(protocols.load("effectiveness-1000"))}
+    rank = {trial_key(cell.trial, TRIAL_KEY) for cell in expand(load_protocol("rank")) if cell.column == "original"}
+    effectiveness = {trial_key(cell.trial, TRIAL_KEY) for cell in expand(load_protocol("effectiveness-1000"))}
     assert rank <= effectiveness
 
 
 def test_parameters_of_columns():
-    cells = expand(protocols.load("effectiveness-1000").first(), ["dataset=mnist", "missing=0.8"])
+    cells = expand(load_protocol("effectiveness-1000").first(), ["dataset=mnist", "missing=0.8"])
     params = {(cell.trial["method"], cell.column): cell.trial["params"] for cell in cells}
     assert params["smcnn", "original"] == {"rank": 100, "penalty": 0.001}
     assert params["smcnn", "tuned"] == {"rank": 100, "penalty": 0.001, "tune": True}
@@ -77,13 +77,13 @@ def test_parameters_of_columns():
 
 
 def test_a_rank_goes_to_those_that_take_one():
-    cells = expand(protocols.load("time"), ["dataset=mnist", "missing=0.8", "rank=200"])
+    cells = expand(load_protocol("time"), ["dataset=mnist", "missing=0.8", "rank=200"])
     ranks = {cell.trial["method"]: cell.trial["params"].get("rank") for cell in cells}
     assert (ranks["smcnn"], ranks["bpmf"], ranks["dmc"]) == (200, 200, None)
 
 
 def test_only():
-    one = protocols.load("threshold")
+    one = load_protocol("threshold")
     assert len(expand(one, ["dataset=mnist", "dataset=protein", "penalty=0.01", "seed=0", "column=original on S"])) == 6
     assert expand(one, ["dataset=mnist", "method=smcnn"]) == []
     for wrong in ("mnist", "colour=red"):
@@ -104,19 +104,26 @@ def test_only():
 )
 def test_wrong_protocols_are_refused(text, message):
     with pytest.raises(FileFormatError, match=message):
-        protocols.parse("mine", text)
+        parse_protocol("mine", text)
 
 
 def test_an_unknown_name_gets_a_suggestion():
     with pytest.raises(InputError, match="did you mean 'ablation'"):
-        protocols.load("ablatoin")
+        load_protocol("ablatoin")
 
 
 def test_printed_numbers_are_the_papers():
     at = {"dataset": "googlenews", "missing": 0.9}
-    assert printed("rank", "smcnn", at) == {"rank": 79}
-    assert printed("rank", "fmc", at) == {"rank": 1156}  # its column "SMC"
-    assert printed("svt", "nnfn", {**at, "penalty": 0.01}) == {"error": 0.6497, "rank": 640}
-    assert printed("ablation", "mean", at) == printed("", "smcnn", at) == printed(None, "smcnn", at) == {}
-    found = [printed(p.reported, c.trial["method"], c.at) for p in ALL if p.reported for c in expand(p.first())]
-    assert sum(map(bool, found)) > 500
+    assert printed_numbers("rank", "smcnn", at) == {"rank": 79}
+    assert printed_numbers("rank", "fmc", at) == {"rank": 1156}  # its column "SMC"
+    assert printed_numbers("svt", "nnfn", {**at, "penalty": 0.01}) == {"error": 0.6497, "rank": 640}
+    assert (
+        printed_numbers("ablation", "mean", at)
+        == printed_numbers("", "smcnn", at)
+        == printed_numbers(None, "smcnn", at)
+        == {}
+    )
+    listed = [
+        printed_numbers(p.reported, c.trial["method"], c.at) for p in ALL if p.reported for c in expand(p.first())
+    ]
+    assert sum(map(bool, listed)) > 500
