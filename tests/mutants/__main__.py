@@ -1,7 +1,7 @@
 """Make mutants, run the tests that matter against each, print the survivors and the score.
 
-    python -m tests.mutants                          sixty mutants, and those made by hand
-    python -m tests.mutants --module _spectral/certify --all --jobs 2
+python -m tests.mutants                          sixty mutants, and those made by hand
+python -m tests.mutants --module _spectral/certify --all --jobs 2
 """
 
 from __future__ import annotations
@@ -66,8 +66,7 @@ def is_equivalent(mutant: Mutant) -> bool:
     text = mutant.path.read_text(encoding="utf-8")
     line = text.splitlines()[mutant.line(text) - 1].strip()
     return any(
-        (entry.file, entry.line, entry.old) == (_below(mutant.path), line, mutant.old)
-        and entry.new in ("", mutant.new)
+        (entry.file, entry.line, entry.old) == (_below(mutant.path), line, mutant.old) and entry.new in ("", mutant.new)
         for entry in EQUIVALENT
     )
 

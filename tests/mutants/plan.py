@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
-# The longest beginning of a module's path decides. A mutant's run ends at the first test that fails.
+PACKAGES = ["_spectral", "_posterior", "_result"]
+
+# The longest beginning of a module's path decides. A mutant's run ends at the first test that fails, so what is quick
+# and likely to notice comes first.
 TESTS = {
-    "_spectral": ["tests/spectral"],
-    "_posterior": ["tests/posterior"],
+    "_spectral": [
+        "tests/spectral/test_certificate_boundaries.py",
+        "tests/spectral/test_known_steps.py",
+        "tests/spectral/test_certificate.py",
+        "tests/spectral/test_exact.py",
+        "tests/spectral/test_krylov.py",
+        "tests/spectral/test_two_routes.py",
+        "tests/estimators/test_extend.py",
+        "tests/spectral/test_penalties.py",
+        "tests/spectral/test_descent.py",
+    ],
+    "_posterior": [
+        "tests/posterior/test_lengths.py",
+        "tests/posterior/test_posterior_mathematics.py",
+        "tests/posterior/test_posterior_guarantees.py",
+        "tests/posterior/test_posterior_rows.py",
+        "tests/posterior/test_similarities.py",
+        "tests/posterior/test_all_rows.py",
+        "tests/posterior/test_streamed.py",
+    ],
+    "_posterior/shared/lengths": ["tests/posterior/test_lengths.py"],
     "_result": ["tests/result"],
+    "_result/certificate": ["tests/spectral/test_certificate_boundaries.py", "tests/spectral/test_certificate.py"],
     "metrics": ["tests/test_metrics.py"],
 }
-PACKAGES = ["_spectral", "_posterior", "_result"]
 
 
 def tests_of(module: str) -> list[str]:
