@@ -1,8 +1,8 @@
 """Every small wrong change that can be made to a module, found in its syntax tree.
 
-A mutant replaces one expression or statement: a comparison is reversed, an arithmetic operator changed, a number nudged,
-`min` and `max` swapped, a condition negated, a clip or a second assignment dropped. What computes nothing is left alone:
-docstrings, annotations, decorators, messages of errors, and how objects print.
+A mutant replaces one expression or statement: a comparison is reversed, an arithmetic operator changed, a number
+nudged, `min` and `max` swapped, a condition negated, a clip or a second assignment dropped. What computes nothing is
+left alone: docstrings, annotations, decorators, messages of errors, and how objects print.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ import shutil
 import signal
 import sys
 import time
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,9 @@ ROOT = Path(__file__).parents[2]
 COPIED = ("src", "tests", "benchmarks", "docs", "examples")
 # Imported once and inherited by every run: most of the time that a run takes would go into these.
 HEAVY = ("numpy", "scipy.linalg", "scipy.sparse.linalg", "sklearn.datasets", "pytest", "hypothesis", "array_api_strict")
+
+# Plain assertions: nobody reads why a mutant failed.
+OPTIONS = ("-x", "-q", "--assert=plain", "-p", "no:cacheprovider", "--hypothesis-seed=0")
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,10 @@ class Copy:
             sys.dont_write_bytecode = True
             import pytest
 
-            return int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0", *tests]))
+            return int(pytest.main([*OPTIONS, *tests]))
         except BaseException:
+            traceback.print_exc()
             return 99
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()

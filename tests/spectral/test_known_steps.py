@@ -114,7 +114,7 @@ def test_both_ends_of_the_spectrum(n):
     low, high = spectrum_ends(DenseSimilarity((Q * w) @ Q.T))
     assert low == pytest.approx(-7, rel=1e-4)
     assert high == pytest.approx(9, rel=1e-4)
-    assert -7 - 1e-9 <= low
+    assert low >= -7 - 1e-9
     assert high <= 9 + 1e-9
 
 
