@@ -18,8 +18,8 @@ from pathlib import Path
 
 from .by_hand import MUTANTS, PACKAGE
 from .changes import Mutant, mutants
-from .equivalent import EQUIVALENT
-from .plan import PACKAGES, tests_of
+from .equivalent import EQUIVALENT, matches
+from .plan import PACKAGES, asked_about
 from .trial import Copy
 
 FLOOR = 0.85
@@ -35,7 +35,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         pool = ProcessPoolExecutor(asked.jobs, get_context("fork"), _prepare, (folder,))
         with pool:
-            timeouts = dict(pool.map(_baseline, sorted({tuple(tests_of(_module(m))) for m in by_hand + chosen})))
+            timeouts = dict(pool.map(_baseline, sorted({tuple(asked_about(_module(m))) for m in by_hand + chosen})))
             waiting = {pool.submit(_try, m, timeouts): m for m in by_hand + chosen}
             for done, finished in enumerate(as_completed(waiting), 1):
                 mutant = waiting[finished]
@@ -53,22 +53,12 @@ def sample(modules: list[str], n: int | None, seed: int) -> list[Mutant]:
     chosen = []
     for number, name in enumerate(modules):
         files = [path for path in sorted(PACKAGE.rglob("*.py")) if _below(path).startswith(name)]
-        every = [m for path in files for m in mutants(path) if not is_equivalent(m)]
+        every = [m for path in files for m in mutants(path) if not any(matches(e, m) for e in EQUIVALENT)]
         if not every:
             raise SystemExit(f"there is nothing to change in {name!r}; give a path below {PACKAGE}")
         share = len(every) if n is None else (n + number) // len(modules)
         chosen += random.Random(seed).sample(every, min(share, len(every)))
     return chosen
-
-
-def is_equivalent(mutant: Mutant) -> bool:
-    """Whether the list of equivalent mutants has it."""
-    text = mutant.path.read_text(encoding="utf-8")
-    line = text.splitlines()[mutant.line(text) - 1].strip()
-    return any(
-        (entry.file, entry.line, entry.old) == (_below(mutant.path), line, mutant.old) and entry.new in ("", mutant.new)
-        for entry in EQUIVALENT
-    )
 
 
 def _arguments() -> argparse.Namespace:
@@ -99,7 +89,7 @@ def _baseline(tests: tuple[str, ...]) -> tuple[tuple[str, ...], float]:
 
 
 def _try(mutant: Mutant, timeouts: dict[tuple[str, ...], float]) -> bool:
-    tests = tests_of(_module(mutant))
+    tests = asked_about(_module(mutant))
     return COPY.survives(mutant, tests, timeouts[tuple(tests)])
 
 

@@ -48,6 +48,6 @@ TESTS = {
 }
 
 
-def tests_of(module: str) -> list[str]:
+def asked_about(module: str) -> list[str]:
     """The tests to ask about a module, given as a path below the package."""
     return TESTS[max((name for name in TESTS if module.startswith(name)), key=len)]

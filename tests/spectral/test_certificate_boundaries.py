@@ -162,3 +162,78 @@ def test_a_rotated_factor_is_turned_back_and_columns_on_their_way_to_zero_are_le
     assert certificate.lower_bound == pytest.approx(0.25)
     assert certificate.largest_outside == pytest.approx(1.0, abs=1e-6)
     assert not certificate.optimal
+
+
+def test_columns_of_an_exact_factor_are_not_mixed_however_small():
+    # s = (2, 1e-10): rotated, the second column would count as nothing, and its eigenvalue 1 as outside.
+    w = np.array([3.0, 1 + 1e-10, 0.5])
+    problem = Problem(DenseSimilarity(np.diag(w)), Nuclear(), weight=2.0, rank=2)
+    V = np.diag(np.sqrt(np.array([2.0, 1e-10, 0.0])))[:, :2]
+    certificate = certify(problem, V, w[:2])
+    assert certificate.rank == 2
+    assert certificate.largest_outside == pytest.approx(0.5, abs=1e-12)
+    assert certificate.residual < 1e-12
+
+
+@pytest.mark.parametrize("size", [1e-4, 1.0, 1e4])
+def test_columns_that_are_not_orthogonal_are_turned_at_any_size(size):
+    w = np.array([4.0, 2.0, 1.0]) * size**2
+    mix = np.array([[1.0, 1.0], [1.0, -0.5]])
+    problem = Problem(DenseSimilarity(np.diag(w)), NoPenalty(), weight=0.0, rank=2)
+    certificate = certify(problem, size * np.eye(3)[:, :2] @ mix, w[:2])
+    # V V^T = mix mix^T in units of size^2: its directions are not eigenvectors of S0, whatever the size.
+    U = np.linalg.eigh(mix @ mix.T)[1]
+    S = np.diag([4.0, 2.0])
+    rho = np.einsum("ij,ik,kj->j", U, S, U)
+    errors = np.linalg.norm(S @ U - U * rho, axis=0)
+    assert certificate.absolute_residual == pytest.approx(size**2 * errors.max(), rel=1e-9)
+    assert certificate.residual == pytest.approx((errors / rho).max(), rel=1e-9)
+
+
+def test_the_largest_residual_counts():
+    # e0 is an eigenvector, (e1 + e2)/sqrt(2) is not: its residual is (2 - 1)/2.
+    problem = Problem(DenseSimilarity(np.diag([4.0, 2.0, 1.0])), NoPenalty(), weight=0.0, rank=2)
+    V = np.array([[2.0, 0.0], [0.0, 0.5], [0.0, 0.5]])
+    certificate = certify(problem, V, np.array([4.0, 2.0]))
+    assert certificate.absolute_residual == pytest.approx(0.5, rel=1e-12)
+    assert certificate.residual == pytest.approx(0.5 / 1.5, rel=1e-12)
+
+
+def test_a_direction_on_which_s0_is_zero_has_no_residual():
+    problem = Problem(DenseSimilarity(np.diag([1.0, 0.0])), NoPenalty(), weight=0.0, rank=1)
+    certificate = certify(problem, np.array([[0.0], [1.0]]), np.array([1.0]))
+    assert (certificate.residual, certificate.absolute_residual) == (0.0, 0.0)
+    assert certificate.objective == pytest.approx(2.0)
+
+
+def test_directions_are_dropped_by_their_share_of_the_largest():
+    # Squared lengths 4, 0.4 and 2e-8 or 8e-8 of a turned factor: the last is below or above 1e-8 of the largest, and
+    # it is no eigenvector, so that the residual tells whether it was looked at.
+    turn = np.linalg.qr(np.random.default_rng(2).standard_normal((3, 3)))[0]
+    S0 = np.diag([5.0, 3.0, 2.0, 0.0])
+    problem = Problem(DenseSimilarity(S0), NoPenalty(), weight=0.0, rank=3)
+    U = np.eye(4)[:, :3].copy()
+    U[:, 2] = [0, 0, np.sqrt(0.5), np.sqrt(0.5)]
+    for small, seen in ((2e-8, False), (8e-8, True)):
+        V = (U * np.sqrt([4.0, 0.4, small])) @ turn
+        assert (certify(problem, V, np.array([5.0, 3.0, 2.0])).absolute_residual > 0.5) is seen
+
+
+def test_rank_of_tiny_numbers():
+    assert numerical_rank(np.array([1e-20, 1e-21]), 2) == 2
+    assert numerical_rank(np.array([1e-20, 1e-40]), 2) == 1
+
+
+def test_nothing_kept_has_no_residual():
+    problem = Problem(DenseSimilarity(np.diag([3.0, 2.0])), Nuclear(), weight=8.0, rank=1)
+    certificate = certify(problem, np.zeros((2, 1)), np.array([3.0]))
+    assert (certificate.residual, certificate.absolute_residual) == (0.0, 0.0)
+
+
+def test_any_library(library):
+    S0 = library.array(np.diag([4.0, 2.0, 1.0]))
+    problem = Problem(DenseSimilarity(S0), Nuclear(), weight=2.0, rank=2)
+    turned = np.array([[np.sqrt(3.0), 0.0], [0.0, 1.0], [0.0, 0.0]]) @ np.array([[0.6, 0.8], [-0.8, 0.6]])
+    certificate = certify(problem, library.array(turned), np.array([4.0, 2.0]))
+    assert certificate.optimal
+    assert certificate.largest_outside == pytest.approx(1.0)

@@ -120,3 +120,47 @@ def test_both_ends_of_the_spectrum(n):
 
 def test_the_spectrum_of_nothing():
     assert spectrum_ends(DenseSimilarity(np.zeros((60, 60)))) == (0.0, 0.0)
+
+
+class Counting(DenseSimilarity):
+    """A dense S0 that remembers how many vectors it was multiplied with."""
+
+    def matmul(self, X):
+        self.__dict__.setdefault("widths", []).append(X.shape[1])
+        return super().matmul(X)
+
+
+@pytest.mark.parametrize(("n", "widths"), [(48, [48]), (49, [8] * 6 + [48])])
+def test_the_ends_of_the_spectrum_cost_few_products(n, widths):
+    operator = Counting(np.eye(n))
+    spectrum_ends(operator)
+    assert operator.widths == widths
+
+
+def test_the_safe_step_of_a_small_matrix_is_long():
+    here = Problem(DenseSimilarity(0.01 * np.eye(2)), NoPenalty(), weight=0.0, rank=1)
+    assert Safe(here, size=0.01).gamma(np.array([[0.1], [0.0]])) == pytest.approx(1 / (4 * (0.03 + 0.01)))
+
+
+def test_the_secant_of_a_small_move():
+    # Near the optimum moves are small, and so is their product with the change of the gradient; it counts all the same.
+    here = Problem(DenseSimilarity(np.diag([5.0, 1.0])), NoPenalty(), weight=0.0, rank=1)
+    point = evaluate(here, np.array([[np.sqrt(5) + 1e-3], [0.0]]))
+    after = Backtracking(here, Safe(here, 5.0))(point)
+    move, change = after.V - point.V, after.gradient - point.gradient
+    assert 0 < np.sum(move * change) < 1
+    assert after.trial == pytest.approx(np.sum(move * move) / np.sum(move * change))
+    assert after.trial == pytest.approx(1 / 40, rel=1e-2)  # 8 lambda_max
+
+
+def test_objective_and_gradient_with_and_without_a_product_at_hand():
+    here = problem(SquaredFrobenius(), 2.0)
+    expected = np.sum((V @ V.T - S0) ** 2) + 2 * (16 + 1)
+    gradient = 4 * (V @ V.T - S0) @ V + 2 * 2 * V @ np.diag([8.0, 2.0])
+    for SV in (None, S0 @ V):
+        assert here.objective(V, SV) == pytest.approx(expected)
+        np.testing.assert_allclose(here.gradient(V, SV), gradient)
+    other = here.objective(V, 0 * V)  # a product that is given is taken as it is
+    assert other == pytest.approx(expected + 2 * np.sum(V * (S0 @ V)))
+    assert here.scale == 62.0
+    assert here.optimum(np.array([5.0, 1.0])) == pytest.approx(62 - 26 + 2 * 26 / 9 + 26 * (2 / 3) ** 2)
