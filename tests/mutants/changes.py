@@ -12,6 +12,7 @@ import copy
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 COMPARISONS = {
@@ -67,7 +68,8 @@ class Mutant:
         return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
 
 
-def mutants(path: Path) -> list[Mutant]:
+@cache
+def mutants(path: Path) -> tuple[Mutant, ...]:
     """Every mutant of a file, in the order of its lines."""
     text = path.read_text(encoding="utf-8")
     starts = [0]
@@ -83,7 +85,7 @@ def mutants(path: Path) -> list[Mutant]:
         start, end = offset(node.lineno, node.col_offset), offset(node.end_lineno, node.end_col_offset)
         mutant = Mutant(path, start, text[start:end], new)
         found[start, end, new] = mutant
-    return sorted(found.values(), key=lambda mutant: (mutant.offset, mutant.new))
+    return tuple(sorted(found.values(), key=lambda mutant: (mutant.offset, mutant.new)))
 
 
 def _replacements(tree: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, str]]:

@@ -42,7 +42,7 @@ TESTS = {
         "tests/posterior/test_all_rows.py",
     ],
     "_posterior/shared/lengths": ["tests/posterior/test_lengths.py"],
-    "_result": ["tests/result"],
+    "_result": ["tests/result/test_known_results.py", "tests/result"],
     "_result/certificate": ["tests/spectral/test_certificate_boundaries.py", "tests/spectral/test_certificate.py"],
     "metrics": ["tests/test_metrics.py"],
 }
