@@ -31,7 +31,7 @@ def methods(as_json: AsJson = False) -> None:
     """List the methods and their properties."""
     known = registry.methods()
     if as_json:
-        print_json([{**method.row(), "parameters": dict(method.parameters)} for method in known])
+        print_json([{**method.row(), "parameters": method.parameters.defaults} for method in known])
         return
     fields = [name.replace(" ", "_") for name in METHODS_HEAD]
     rows = [[_property_text(method.row()[field]) for field in fields] for method in known]

@@ -107,7 +107,7 @@ def _data(trial: Mapping[str, Any]) -> Split:
 def _with_time_limit(method: str, params: dict[str, Any], limit: float) -> dict[str, Any]:
     """Divide the time limit among the settings that `tune` tries and the final run, for methods that can be stopped."""
     spec = find(method)
-    stops = "time_limit" in spec.parameters and params.get("solver", spec.parameters.get("solver")) != "exact"
+    stops = "time_limit" in spec.parameters and params.get("solver", spec.parameters.defaults.get("solver")) != "exact"
     return {**params, "time_limit": limit / (len(spec.grid) + 1)} if params.get("tune") and stops else params
 
 
