@@ -140,7 +140,7 @@ def attempt(
         `outcome` is "done", "over budget" or "failed" with its `reason`; the measures where there is a result.
     """
     given = dict(params or {})
-    known = find(method).parameters
+    known = find(method).parameters.defaults
     exact = given.get("solver", known.get("solver")) == "exact"  # one decomposition, which has no time limit
     if budget is not None and "time_limit" in known and not exact:
         given.setdefault("time_limit", budget)
