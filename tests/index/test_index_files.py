@@ -5,12 +5,12 @@ import pickle
 
 import numpy as np
 import pytest
-from test_index import by_index, clustered, faiss, needs_faiss, own_search
 
 import simcomplete as sc
 from simcomplete import index
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete.errors import FileFormatError, InputError
+from test_index import by_index, clustered, faiss, needs_faiss, own_search
 
 pytestmark = needs_faiss
 

@@ -93,6 +93,8 @@ class Completion:
     election: list[dict[str, Any]] | None = None
     exact: CandidateRows | CandidateBlock | None = field(default=None, repr=False)
     interval_model: IntervalModel | None = field(default=None, repr=False)
+    # What the method fitted, for adding rows to the result; it is not saved.
+    model: Any = field(default=None, repr=False)
 
     @property
     def factor(self) -> Array | None:

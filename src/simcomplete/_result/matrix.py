@@ -80,6 +80,16 @@ class SymmetricMatrix:
             set_entries(S, i, j, zeros(S, (len(i),)) + 1)
         return S if self.bounds is None else xp.clip(S, *self.bounds)
 
+    def reordered(self, order: NDArray[np.int64]) -> SymmetricMatrix:
+        """The same with rows and columns in another order."""
+
+        def taken(x: Array | None) -> Array | None:
+            return None if x is None else namespace(x).take(x, like(order, x), axis=0)
+
+        dense = None if self.dense is None else taken(taken(self.dense).T).T  # type: ignore[union-attr]
+        factor = None if self.factor is None else as_table(self.factor).take(order)
+        return replace(self, factor=factor, diagonal=taken(self.diagonal), dense=dense)
+
     def factor_eigenvalues(self) -> Array:
         """Eigenvalues of F diag(signs) F^T that can be other than 0, in float64, rising."""
         xp = namespace(self.array)

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from simcomplete._api import complete, generator
+from simcomplete._api import complete
+from simcomplete._method.given import generator
 from simcomplete._posterior.all_rows.select import RowsCompletion
 from simcomplete._posterior.all_rows.split import Whole
 from simcomplete._posterior.candidates.grid import Objective
