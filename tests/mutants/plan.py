@@ -35,6 +35,7 @@ TESTS = {
     ],
     "_posterior": [
         "tests/posterior/test_lengths.py",
+        "tests/posterior/test_choice.py",
         "tests/posterior/test_posterior_mathematics.py",
         "tests/posterior/test_posterior_guarantees.py",
         "tests/posterior/test_posterior_rows.py",
