@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete._rows.budget import row_blocks, triangle_blocks
-from simcomplete._rows.memory import available_bytes, readable, require
+from simcomplete._rows.budget import available_bytes, readable, require, row_blocks, triangle_blocks
 from simcomplete._rows.progress import track
 from simcomplete.errors import MemoryLimitError, MissingExtraError, optional
 

@@ -14,8 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simcomplete._rows.validate import as_samples, check_number
-from simcomplete._rows.xp import to_numpy
+from simcomplete._rows.validate import as_array, as_rows, check_number
 from simcomplete.errors import InputError
 
 __all__ = ["apply", "by_value", "random", "square", "stripes"]
@@ -239,14 +238,14 @@ def _shape(X: Any) -> tuple[int, int]:
     if isinstance(X, tuple) and len(X) == 2 and all(isinstance(size, int | np.integer) for size in X):
         shape = X
     else:  # only a nested list has to be read for its shape
-        shape = tuple(X.shape if hasattr(X, "shape") else as_samples(X).values.shape)
+        shape = tuple(X.shape if hasattr(X, "shape") else as_rows(X).shape)
     if len(shape) != 2 or min(shape) < 1:
         raise InputError(f"X has shape {shape}; give a 2-D X, or its shape (n, d), with n >= 1 and d >= 1")
     return int(shape[0]), int(shape[1])
 
 
 def _values(X: Any) -> NDArray[Any]:
-    return to_numpy(as_samples(X).values)
+    return as_array(X)
 
 
 def _share(missing: Any) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simcomplete._rows.validate import as_samples, as_similarity
+from simcomplete._rows.validate import as_array, as_similarity
 from simcomplete._rows.xp import to_numpy
 from simcomplete.errors import InputError
 
@@ -204,7 +204,7 @@ def rank(S: ArrayLike | None = None, *, factor: ArrayLike | None = None) -> int:
 
 
 def _matrix(name: str, value: Any) -> NDArray[Any]:
-    return to_numpy(as_samples(value, name).values)
+    return as_array(value, name)
 
 
 def _refuse_nan(name: str, matrix: NDArray[Any], advice: str) -> None:

@@ -12,7 +12,7 @@ import simcomplete as sc
 from simcomplete import index
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.search import nearest, top_k
-from simcomplete._rows.table import LazyRows
+from simcomplete._rows.table import RowTable
 from simcomplete.errors import InputError, MemoryLimitError, MissingExtraError
 from simcomplete.estimators import PosteriorCompleter
 
@@ -165,7 +165,7 @@ def test_rows_stay_on_disk(tmp_path):
     np.testing.assert_array_equal(index.search(built, X[:5], 3).ids, top_k(X[:5] @ X.T, 3).ids)
 
 
-class Counted(LazyRows):
+class Counted(RowTable):
     """Rows that are made when asked for, and remember the most that was asked for at once."""
 
     def __init__(self, X):

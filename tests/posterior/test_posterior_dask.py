@@ -5,14 +5,14 @@ import pytest
 
 import simcomplete as sc
 from simcomplete._rows.dask import DaskRows
-from simcomplete._rows.outside import RowSource
+from simcomplete._rows.source import SourceRows
 
 da = pytest.importorskip("dask.array")
 
 
 def test_the_same_as_by_block_and_little_comes_here(digits, hide, monkeypatch):
     P, Q = digits[:600], hide(digits[600:640], 0.7)
-    expected = sc.complete(RowSource(P, "P"), Q, method="posterior", effort="fast")
+    expected = sc.complete(SourceRows(P, "P"), Q, method="posterior", effort="fast")
     read = DaskRows.read
     brought = []
 

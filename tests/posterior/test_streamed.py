@@ -7,8 +7,10 @@ import simcomplete as sc
 from simcomplete._posterior import method as methods
 from simcomplete._posterior.candidates import streamed
 from simcomplete._posterior.candidates.conditional import unit_rows
+from simcomplete._rows.budget import working_memory
 from simcomplete._rows.derived import UnitRows
-from simcomplete._rows.outside import RowSource
+from simcomplete._rows.source import SourceRows
+from simcomplete._rows.xp import to_numpy
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +56,8 @@ def test_one_pass_is_the_two_products_over_all(data):
     P, Q, _ = data
     seen = []
     for rows in (P, Slices(P)):
-        source = rows if isinstance(rows, np.ndarray) else RowSource(rows, "P")
-        with sc.blocks.working_memory(8 * 4 * (64 + len(Q)) * 70):
+        source = rows if isinstance(rows, np.ndarray) else SourceRows(rows, "P")
+        with working_memory(8 * 4 * (64 + len(Q)) * 70):
             seen.append(streamed._gather(source, 2.0, ("raw", "unit"), Q, None, len(Q), False))
     for name in ("raw", "unit"):
         X = P / 2.0 if name == "raw" else unit_rows(P)
@@ -118,7 +120,7 @@ def test_the_estimator_streams_too(data, monkeypatch):
 
 def test_any_library(library, data):
     P, Q, _ = data
-    expected = sc.complete(RowSource(P, "P"), Q, method="posterior", effort="fast")
+    expected = sc.complete(SourceRows(P, "P"), Q, method="posterior", effort="fast")
     given = library.array(P)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(methods, "MANY", 1000)
@@ -126,5 +128,5 @@ def test_any_library(library, data):
         done = sc.complete(given, library.array(Q), method="posterior", effort="fast")
     assert type(done.factor[:2]) is type(given)
     ours = done.similarity("queries", "candidates")
-    np.testing.assert_allclose(sc.arrays.to_numpy(ours), expected.similarity("queries", "candidates"), atol=1e-10)
+    np.testing.assert_allclose(to_numpy(ours), expected.similarity("queries", "candidates"), atol=1e-10)
     np.testing.assert_array_equal(done.search(3).ids, expected.search(3).ids)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import simcomplete as sc
 from simcomplete._rows import dask as dask_rows
 from simcomplete._rows.budget import working_memory
-from simcomplete._rows.files import opened
+from simcomplete._rows.files import open_rows
 from simcomplete.errors import InputError
 
 da = pytest.importorskip("dask.array")
@@ -52,16 +52,16 @@ def test_no_chunks_change_the_answer(cuts, columns, imagelike, expected):
 
 
 def test_sums_are_merged_in_the_order_of_rows():
-    rows = opened(da.from_array(np.arange(100.0)[:, None], chunks=(3, 1)), "X", complete=True)
-    found = rows.fold_rows(lambda X, start: [(start, len(X))], lambda a, b: a + b, bytes_per_row=8)
+    rows = open_rows(da.from_array(np.arange(100.0)[:, None], chunks=(3, 1)), "X", complete=True)
+    found = rows.fold(lambda X, start: [(start, len(X))], lambda a, b: a + b, bytes_per_row=8, label="rows")
     assert found == [(k, min(3, 100 - k)) for k in range(0, 100, 3)]
 
 
 def test_memory_is_told_where_the_work_is_done(monkeypatch):
     monkeypatch.setattr("simcomplete._rows.passes._threads", lambda: 1)  # who share it among them
-    rows = opened(da.from_array(np.ones((100, 2)), chunks=(50, 2)), "X", complete=True)
+    rows = open_rows(da.from_array(np.ones((100, 2)), chunks=(50, 2)), "X", complete=True)
     with working_memory(2000):
-        found = rows.fold_rows(lambda X, start: [len(X)], lambda a, b: a + b, bytes_per_row=100)
+        found = rows.fold(lambda X, start: [len(X)], lambda a, b: a + b, bytes_per_row=100, label="rows")
     assert found == [20, 20, 10, 20, 20, 10]
 
 

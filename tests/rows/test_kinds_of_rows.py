@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simcomplete as sc
-from simcomplete._rows.files import is_outside, opened
-from simcomplete._rows.outside import RowSource
-from simcomplete._rows.scaled import ScaledRows
+from simcomplete._rows.budget import working_memory
+from simcomplete._rows.derived import ScaledRows
+from simcomplete._rows.files import is_out_of_core, open_rows
+from simcomplete._rows.source import SourceRows
 from simcomplete.errors import FileFormatError, InputError
 
 RANK = 30
@@ -91,8 +92,8 @@ def test_every_kind_has_everything_a_result_has(imagelike, expected, kind, tmp_p
 def test_integers_on_disk_are_not_cast_whole(imagelike, tmp_path):
     P, Q = np.round(imagelike[0]).astype(np.uint8), imagelike[1]
     mapped = np.load(as_npy(P, tmp_path), mmap_mode="r")
-    assert is_outside(mapped)
-    assert not is_outside(mapped.astype(np.float32))
+    assert is_out_of_core(mapped)
+    assert not is_out_of_core(mapped.astype(np.float32))
     done = sc.complete(mapped, Q, method="smcnn", rank=10)
     plain = sc.complete(P, Q, method="smcnn", rank=10)
     assert np.allclose(done.factor, plain.factor, rtol=0, atol=1e-10)
@@ -127,7 +128,7 @@ def test_no_block_size_changes_the_answer(memory, imagelike, expected):
 
 
 def test_slices_and_positions(digits):
-    rows = opened(Sliced(digits[:50]), "X", complete=True)
+    rows = open_rows(Sliced(digits[:50]), "X", complete=True)
     assert np.array_equal(rows[3:40:7], digits[3:40:7])
     assert np.array_equal(rows[[40, 3, 3, -1]], digits[[40, 3, 3, 49]])
     assert np.array_equal(rows[-2], digits[48])
@@ -142,7 +143,7 @@ def test_slices_and_positions(digits):
 def test_the_whole_is_refused_where_it_does_not_fit(digits, monkeypatch):
     monkeypatch.setenv("SIMCOMPLETE_MEMORY", "1000")
     with pytest.raises(sc.errors.MemoryLimitError, match="all 50 x 64 values in memory"):
-        np.asarray(RowSource(digits[:50], "X"))
+        np.asarray(SourceRows(digits[:50], "X"))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -179,7 +180,7 @@ def test_a_source_must_give_what_it_promises(imagelike):
 
 def test_a_file_must_not_change(digits, tmp_path):
     path = as_npy(digits, tmp_path)
-    rows = opened(path, "X", complete=True)
+    rows = open_rows(path, "X", complete=True)
     assert np.array_equal(rows[5:7], digits[5:7])
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
@@ -235,3 +236,19 @@ def test_estimators_take_every_kind(imagelike, kind, estimator, tmp_path):
     P, Q = imagelike
     done = estimator(rank=10).complete(kind(P, tmp_path), Q)
     assert np.allclose(np.asarray(done.factor), estimator(rank=10).complete(P, Q).factor, rtol=0, atol=1e-8)
+
+
+def test_rows_near_each_other_are_read_together(digits, monkeypatch):
+    source = Sliced(digits)
+    rows = open_rows(source, "X", complete=True)
+    asked = np.random.default_rng(0).permutation(1797)[:300]
+    assert np.array_equal(rows.take(asked), digits[asked])
+    assert len(source.asked) == 1  # not 300: the gaps are short
+    source.asked.clear()
+    monkeypatch.setattr("simcomplete._rows.table.GAP_BYTES", 3 * 64 * 8)
+    assert np.array_equal(rows.take(np.array([900, 2, 5, 8, 12, 900])), digits[[900, 2, 5, 8, 12, 900]])
+    assert [(part.start, part.stop) for part in source.asked] == [(2, 9), (12, 13), (900, 901)]
+    source.asked.clear()
+    with working_memory(100 * 4 * 8 * 64):  # never more than a quarter of a block at once
+        assert np.array_equal(rows.take(np.arange(250)), digits[:250])
+    assert [(part.start, part.stop) for part in source.asked] == [(0, 100), (100, 200), (200, 250)]

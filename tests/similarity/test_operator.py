@@ -5,11 +5,12 @@ import pytest
 
 import simcomplete as sc
 from simcomplete._rows.budget import working_memory
-from simcomplete._rows.validate import Samples
+from simcomplete._rows.table import HeldRows
 from simcomplete._rows.xp import to_numpy
 from simcomplete._similarity.candidate_pass import Reader
+from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
 from simcomplete._similarity.measure import Measure
-from simcomplete._similarity.operator import CandidateQuerySimilarity, DenseSimilarity
+from simcomplete._similarity.operator import DenseSimilarity
 from simcomplete._similarity.overlap import overlap_matrix
 from simcomplete._similarity.products import prepare
 
@@ -38,8 +39,8 @@ def rows(small):
 @pytest.fixture(params=MEASURES, ids=str)
 def pair(request, rows):
     P, Q = rows
-    structured = CandidateQuerySimilarity(Samples(P, None), Samples(Q, None), request.param)
-    S, evidence = overlap_matrix(Samples(np.vstack([P, Q]), None), request.param)
+    structured = CandidateQuerySimilarity(HeldRows(P), HeldRows(Q), request.param)
+    S, evidence = overlap_matrix(HeldRows(np.vstack([P, Q])), request.param)
     return structured, S, evidence
 
 
@@ -61,14 +62,17 @@ def test_norm(pair):
 
 def test_evidence(pair):
     structured, _, evidence = pair
+    structured.gram()
     assert structured.evidence() == evidence
+    fresh = CandidateQuerySimilarity(structured.candidates.source, structured.queries, structured.measure)
+    assert fresh.evidence()() == evidence  # counted when asked, without the similarities
 
 
 def test_blocks_make_no_difference(rows, monkeypatch):
     P, Q = rows
     S = sc.complete(P, Q, method="overlap").similarity()
     monkeypatch.setattr("simcomplete._rows.budget.row_blocks.__defaults__", (5000,))
-    structured = CandidateQuerySimilarity(Samples(P, None), Samples(Q, None), Measure())
+    structured = CandidateQuerySimilarity(HeldRows(P), HeldRows(Q), Measure())
     np.testing.assert_allclose(structured.dense() + np.diag(np.diag(S) - np.diag(structured.dense())), S, atol=1e-13)
     V = np.random.default_rng(0).standard_normal((structured.n, 3))
     np.testing.assert_allclose(structured.matmul(V), structured.dense() @ V, atol=1e-11)
@@ -79,7 +83,7 @@ def test_small_candidates_are_read_once_for_all_products(rows, memory, reads):
     P, Q = rows
     starts = []
     with working_memory(memory):
-        structured = CandidateQuerySimilarity(Samples(P, None), Samples(Q, None), Measure())
+        structured = CandidateQuerySimilarity(HeldRows(P), HeldRows(Q), Measure())
         reader = structured.reader
 
         def counted(block, start):

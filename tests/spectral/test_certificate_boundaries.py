@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from simcomplete._spectral.objective import Problem
 
 from simcomplete._result.certificate import Certificate
 from simcomplete._similarity.operator import DenseSimilarity
 from simcomplete._spectral.certify import certify, largest_outside, numerical_rank
-from simcomplete._spectral.objective import Problem
 from simcomplete._spectral.penalties import NoPenalty, Nuclear
 
 # Every number as good as it can be, in a matrix of |S0|_F = 10.

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from simcomplete._spectral.objective import Problem
 
 from simcomplete._similarity.operator import DenseSimilarity
-from simcomplete._spectral.objective import Problem
 from simcomplete._spectral.penalties import NoPenalty, Nuclear, NuclearMinusFrobenius, SquaredFrobenius
 from simcomplete._spectral.solvers.steps import Backtracking, Fixed, Safe, evaluate, spectrum_ends
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._method.iterate import Limits
-from simcomplete._method.problem import Task
+from simcomplete._method.params import Parameters, Words, parameter
+from simcomplete._method.problem import CandidatesQueries, Problem, Settings, Similarities
 from simcomplete._method.spec import Method
 from simcomplete._posterior.all_rows.em import ITERATIONS
 from simcomplete._posterior.all_rows.select import RowsCompletion, complete_rows
@@ -20,13 +20,12 @@ from simcomplete._posterior.candidates.moments import Matrix
 from simcomplete._posterior.candidates.streamed import LARGE, Streamed
 from simcomplete._posterior.similarities.wiener import complete_similarities
 from simcomplete._result.completion import Completion
-from simcomplete._result.intervals import Bars
+from simcomplete._result.intervals import IntervalModel
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
 from simcomplete._rows.derived import UnitRows
-from simcomplete._rows.table import LazyRows
-from simcomplete._rows.validate import Samples
-from simcomplete._rows.xp import Array, like, on_accelerator, to_numpy
+from simcomplete._rows.table import HeldRows, RowTable
+from simcomplete._rows.xp import like, on_accelerator, to_numpy
 from simcomplete.errors import InputError
 
 MANY = 2**22  # values; from here on a pass by block is cheaper than everything at once
@@ -35,101 +34,104 @@ MOVED = 2**20  # values; fewer are brought here from an accelerator
 FAST_ROWS: dict[str, Any] = {"ranks": (20,), "spaces": ("raw",)}
 
 
-def run(task: Task, params: dict[str, Any]) -> Completion:
+def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
     """Complete by the form that fits what was given: candidates and queries, rows alone, or similarities alone."""
-    if task.given is not None:
-        return from_similarities(task, params)
-    if task.measure.metric != "cosine" or task.measure.positive:
+    if isinstance(problem, Similarities):
+        return from_similarities(problem, settings, params)
+    if problem.measure.metric != "cosine" or problem.measure.positive:
         raise InputError("posterior estimates cosines in [-1, 1]; leave out metric and positive")
-    if task.queries is None:
-        return from_rows(task, params)
-    return from_candidates(task, params)
+    if isinstance(problem, CandidatesQueries):
+        return from_candidates(problem, settings, params)
+    return from_rows(problem, settings, params)
 
 
-def from_candidates(task: Task, params: dict[str, Any]) -> Completion:
+def from_candidates(problem: CandidatesQueries, settings: Settings, params: dict[str, Any]) -> Completion:
     """Complete queries by the candidates' model, calibrated on the queries' own masks."""
-    if task.samples is not None and is_large(task.samples.values, held=params["effort"] == "best"):
-        return streamed(task, params)
-    scale = typical_length(task.table[: task.n_candidates])
-    table = task.table / scale
-    P, Q = table[: task.n_candidates], table[task.n_candidates :]
+    if is_large(problem.candidates, held=params["effort"] == "best"):
+        return streamed(problem, settings, params)
+    scale = typical_length(problem.table[: problem.n_candidates])
+    table = problem.table / scale
+    P, Q = table[: problem.n_candidates], table[problem.n_candidates :]
     model = Posterior.fit(P, params["effort"])
-    model = model.calibrate(~np.isnan(Q), rng=task.rng, effort=params["effort"], objective=params["objective"])
+    model = model.calibrate(~np.isnan(Q), rng=settings.rng, effort=params["effort"], objective=params["objective"])
     found = model.vectors(Q)
     factor = np.concatenate([model.unit, found.u])
     trained = len(P) >= FEW
     assert model.choice is not None  # calibrated above
-    return task.finish(
+    return problem.result(
         "posterior",
         params,
         SymmetricMatrix(factor=factor, diagonal=lack(factor), unit=True),
         choice=model.choice.as_dict(),
-        bars=Bars(found.spread, model.choice.quantiles) if trained else None,
+        interval_model=IntervalModel(found.spread, model.choice.quantiles) if trained else None,
         status=Status("computed", f"expected similarities, calibrated on {'your own' if trained else 'no'} candidates"),
     )
 
 
-def streamed(task: Task, params: dict[str, Any]) -> Completion:
+def streamed(problem: CandidatesQueries, settings: Settings, params: dict[str, Any]) -> Completion:
     """The same over candidates that are read block by block; their rows of the factor are made when asked for."""
-    assert task.samples is not None and task.queries is not None  # from_candidates has both
-    P = task.samples.values
-    Q = np.asarray(to_numpy(task.queries.values), dtype=np.float64)
-    own: dict[str, Any] = {"effort": params["effort"], "objective": params["objective"], "progress": task.progress}
-    model, found = Streamed.fit(P, ~np.isnan(Q), rng=task.rng, queries=Q, **own)
+    P = problem.candidates
+    Q = np.asarray(to_numpy(problem.queries.array), dtype=np.float64)
+    own: dict[str, Any] = {"effort": params["effort"], "objective": params["objective"], "progress": settings.progress}
+    model, found = Streamed.fit(P, ~np.isnan(Q), rng=settings.rng, queries=Q, **own)
     assert found is not None  # queries were given
     U = like(found.u, P[:1, :], dtype=P.dtype)
-    rest = np.concatenate([np.zeros(task.samples.n), lack(found.u)])
-    return task.finish(
+    rest = np.concatenate([np.zeros(P.n), lack(found.u)])
+    return problem.result(
         "posterior",
         params,
         SymmetricMatrix(factor=UnitRows(P, U), diagonal=rest, unit=True),
         choice=model.choice.as_dict(),
-        bars=Bars(found.spread, model.choice.quantiles),
+        interval_model=IntervalModel(found.spread, model.choice.quantiles),
         status=Status("computed", "expected similarities, calibrated on your own candidates, in one pass over them"),
     )
 
 
-def is_large(P: Array, *, held: bool) -> bool:
+def is_large(P: RowTable, *, held: bool) -> bool:
     """Whether candidates are better read block by block than brought here; `held` where they should be, if they fit."""
     most = LARGE if held else MOVED if on_accelerator(P) else MANY
     many = int(P.shape[0]) * int(P.shape[1]) > most
-    return int(P.shape[0]) >= FEW and (many or isinstance(P, LazyRows))
+    return int(P.shape[0]) >= FEW and (many or P.held is None)
 
 
-def from_rows(task: Task, params: dict[str, Any]) -> Completion:
+def from_rows(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
     """Complete rows of which every one may be incomplete: by the complete ones, or by a factor model of them all."""
     check_settings(params["effort"], params["objective"])
-    whole = candidates_among(task.table)
+    whole = candidates_among(problem.table)
     if whole is not None:
-        return from_whole_rows(task, params, whole)
-    table = task.table / typical_length(np.nan_to_num(task.table))
-    found = fit_factors(table, task.rng, params["effort"], progress=task.progress)
-    return task.finish(
+        return from_whole_rows(problem, settings, params, whole)
+    table = problem.table / typical_length(np.nan_to_num(problem.table))
+    found = fit_factors(table, settings.rng, params["effort"], progress=settings.progress)
+    return problem.result(
         "posterior",
         params,
         SymmetricMatrix(factor=found.U, diagonal=lack(found.U), unit=True),
         choice=found.choice.as_dict(),
         history=found.history,
-        bars=None if found.quantiles is None else Bars(np.sqrt(lack(found.U)), found.quantiles),
+        interval_model=None if found.quantiles is None else IntervalModel(np.sqrt(lack(found.U)), found.quantiles),
         status=found.status,
     )
 
 
-def from_whole_rows(task: Task, params: dict[str, Any], whole: NDArray[np.bool_]) -> Completion:
+def from_whole_rows(
+    problem: Problem, settings: Settings, params: dict[str, Any], whole: NDArray[np.bool_]
+) -> Completion:
     """Complete rows with the complete ones among them as candidates; they stay where they are."""
-    P, Q = Samples(task.table[whole], None), Samples(task.table[~whole], None)
-    done = from_candidates(replace(task, samples=P, queries=Q, labels=None), params)
-    n_p, factor, spread = done.n_candidates, np.empty(task.table.shape), np.zeros(task.n)
-    assert done.bars is not None and done.matrix.factor is not None  # there are enough candidates to learn from
+    P, Q = HeldRows(problem.table[whole]), HeldRows(problem.table[~whole])
+    done = from_candidates(CandidatesQueries(P, Q, problem.measure), settings, params)
+    n_p, factor, spread = done.n_candidates, np.empty(problem.table.shape), np.zeros(problem.n)
+    assert (
+        done.interval_model is not None and done.matrix.factor is not None
+    )  # there are enough candidates to learn from
     factor[whole] = to_numpy(done.matrix.factor[:n_p, :])
     factor[~whole] = to_numpy(done.matrix.factor[n_p:, :])
-    spread[~whole] = done.bars.spread
-    return task.finish(
+    spread[~whole] = done.interval_model.spread
+    return problem.result(
         "posterior",
         params,
         SymmetricMatrix(factor=factor, diagonal=lack(factor), unit=True),
         choice=done.choice,
-        bars=Bars(spread, done.bars.quantiles),
+        interval_model=IntervalModel(spread, done.interval_model.quantiles),
         status=Status("computed", f"expected similarities, calibrated on the {n_p} complete rows"),
     )
 
@@ -159,30 +161,30 @@ def fit_factors(
     return complete_rows(X, rng, masks=masks, limits=limits, **(FAST_ROWS if effort == "fast" else {}))
 
 
-def from_similarities(task: Task, params: dict[str, Any]) -> Completion:
+def from_similarities(problem: Similarities, settings: Settings, params: dict[str, Any]) -> Completion:
     """Filter the similarities of queries, given an exact block of candidates."""
-    n_p = task.n_candidates
-    if task.given_candidates is None or n_p == task.n:
+    n_p = problem.n_candidates
+    if problem.n_exact is None or n_p == problem.n:
         raise InputError("posterior needs to know which rows are exact; give candidates= to complete_similarity()")
-    S = task.similarities
-    seen = None if task.overlap is None else np.diag(task.overlap)
+    S = problem.similarities
+    seen = None if problem.overlap is None else np.diag(problem.overlap)
     found = complete_similarities(
         S[:n_p, :n_p],
         S[:n_p, n_p:],
         None if seen is None else seen[n_p:],
         None if seen is None else int(seen.max()),
-        rng=task.rng,
+        rng=settings.rng,
         effort="fast" if params["effort"] == "fast" else "full",
         query_diagonal=np.diag(S)[n_p:],
         exact=True,
     )
     spread = np.sqrt(np.maximum(1 - found.lengths**2, 1e-4))
-    return task.finish(
+    return problem.result(
         "posterior",
         params,
         SymmetricMatrix(factor=found.factor, diagonal=found.diagonal),
         choice=found.as_dict(),
-        bars=Bars(spread, found.choice.quantiles),
+        interval_model=IntervalModel(spread, found.choice.quantiles),
         status=Status("computed", "expected similarities by a local Wiener filter, calibrated on the exact block"),
     )
 
@@ -213,10 +215,16 @@ METHODS = (
         low_rank=False,
         keeps_candidates=True,
         random=True,
-        out_of_sample=True,
         reference="this project: local-prior Gaussian with learnt lengths",
         uses=frozenset({"overlap"}),
-        parameters={"effort": "full", "objective": "error"},
+        parameters=Parameters(
+            parameter("effort", "full", Words("full", "fast", "best"), meaning="how much is tried when calibrating"),
+            parameter(
+                "objective", "error", Words("error", "recall"), meaning="small squared error, or the ten nearest"
+            ),
+        ),
+        shared=frozenset(),
+        work=lambda sizes, params: 8.0 * sizes.n * sizes.d**2 + 2e3 * sizes.d**3,
         run=run,
     ),
 )

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._result.matrix import Selection, SymmetricMatrix, take
+from simcomplete._result.matrix import SymmetricMatrix, take
 from simcomplete._rows.budget import row_blocks
-from simcomplete._rows.passes import fold
+from simcomplete._rows.table import RowTable, as_table
 from simcomplete._rows.xp import Array, astype, is_numpy, largest, like, namespace, to_numpy
 from simcomplete.errors import InputError
 
@@ -70,7 +70,7 @@ def _in_dense(
     return Neighbours(*(np.concatenate(both) for both in zip(*found, strict=True)))
 
 
-def among(u: Array, candidates: Array, k: int, progress: bool | None = None) -> Neighbours:
+def among(u: Array, candidates: Array | RowTable, k: int, progress: bool | None = None) -> Neighbours:
     """The `k` rows of `candidates` with the largest products with each row of `u`, by running selection."""
     found = []
     for start in range(0, len(u), PART):
@@ -80,9 +80,9 @@ def among(u: Array, candidates: Array, k: int, progress: bool | None = None) -> 
     return Neighbours(*(np.concatenate(both) for both in zip(*found, strict=True)))
 
 
-def _best(candidates: Array, work: BestOf, progress: bool | None) -> Neighbours:
+def _best(candidates: Array | RowTable, work: BestOf, progress: bool | None) -> Neighbours:
     width = 8 * (2 * int(work.left.shape[1]) + 4 * int(work.left.shape[0]))
-    return fold(candidates, work, work.merge, bytes_per_row=width, label="search", progress=progress)
+    return as_table(candidates).fold(work, work.merge, bytes_per_row=width, label="search", progress=progress)
 
 
 def _in_factor(
@@ -115,7 +115,8 @@ class BestOf:
         """Search among some rows of the factor; those outside the candidates are left out."""
         first, last = max(self.start, start), min(self.stop, start + int(X.shape[0]))
         if first >= last:
-            return Neighbours(np.zeros((len(self.left), 0), np.int64), np.zeros((len(self.left), 0)))
+            shape = (int(self.left.shape[0]), 0)
+            return Neighbours(np.zeros(shape, np.int64), np.zeros(shape, to_numpy(self.left[:1, :1]).dtype))
         xp = namespace(X)
         scores = self.left @ astype(X[first - start : last - start, :], self.left.dtype).T
         if self.bounds is not None:
@@ -188,6 +189,3 @@ def without_self(block: Array, own: NDArray[np.int64]) -> Array:
     xp = namespace(block)
     hit = like(np.arange(block.shape[1])[None, :] == own[:, None], block)
     return xp.where(hit, xp.full_like(block, -np.inf), block)
-
-
-__all__ = ["Neighbours", "Selection", "check_k", "nearest", "scope", "top_k"]

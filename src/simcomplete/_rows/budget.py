@@ -1,26 +1,30 @@
-"""Rows in blocks: how long loops over many rows keep their memory small."""
+"""Memory: how many rows a block may have, and refusing beforehand what would not fit."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
+import psutil
+
 from simcomplete._rows.xp import Array, on_accelerator
-from simcomplete.errors import InputError
+from simcomplete.errors import InputError, MemoryLimitError
 
 BLOCK_BYTES = 64 * 2**20
 ACCELERATOR_BYTES = 2**32  # small blocks would keep it waiting
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
-_told: ContextVar[int | None] = ContextVar("block_bytes", default=None)
+_limit: ContextVar[int | None] = ContextVar("block_bytes", default=None)
 
 
 def row_blocks(n: int, bytes_per_row: int, budget: int | None = None, *, like: Array = None) -> list[slice]:
     """Cut `n` rows into slices of about `budget` bytes each.
 
-    Without a budget it is what `working_memory` was told, or a usual one for the device of `like`.
+    Without a budget it is what `working_memory` set, or the default for the device of `like`.
 
     Examples
     --------
@@ -32,8 +36,16 @@ def row_blocks(n: int, bytes_per_row: int, budget: int | None = None, *, like: A
 
 
 def block_bytes(like: Array = None) -> int:
-    """What a block may take: what `working_memory` was told, or a usual size for the device of `like`."""
-    return _told.get() or (ACCELERATOR_BYTES if like is not None and on_accelerator(like) else BLOCK_BYTES)
+    """What a block may take: what `working_memory` set, or the default for the device of `like`.
+
+    Where the environment variable SIMCOMPLETE_MEMORY limits memory, the default is at most an eighth of that.
+    """
+    set_here = _limit.get()
+    if set_here:
+        return set_here
+    if like is not None and on_accelerator(like):
+        return ACCELERATOR_BYTES
+    return min(BLOCK_BYTES, max(1, available_bytes() // 8)) if os.environ.get(LIMIT_VARIABLE) else BLOCK_BYTES
 
 
 def triangle_blocks(
@@ -57,16 +69,16 @@ def working_memory(memory: Any) -> Iterator[None]:
     if memory is None:
         yield
         return
-    token = _told.set(as_bytes(memory))
+    token = _limit.set(as_bytes(memory))
     try:
         yield
     finally:
-        _told.reset(token)
+        _limit.reset(token)
 
 
-def told_memory() -> int | None:
-    """What `working_memory` was told, to be told again where the work is done."""
-    return _told.get()
+def memory_limit() -> int | None:
+    """The limit that `working_memory` set, or None; to be set again where the work is done."""
+    return _limit.get()
 
 
 def as_bytes(memory: Any) -> int:
@@ -88,3 +100,70 @@ def as_bytes(memory: Any) -> int:
     if isinstance(memory, bool) or size < 1:
         raise InputError(f"memory={memory!r} is no amount of memory; give bytes, or words such as '2 GiB'")
     return size
+
+
+# Environment variable that replaces the measured free memory, in bytes: for containers that do not tell.
+LIMIT_VARIABLE = "SIMCOMPLETE_MEMORY"
+
+
+def available_bytes() -> int:
+    """Free memory in bytes, or what the environment variable SIMCOMPLETE_MEMORY says.
+
+    In a container the limit of its control group is the tighter of two.
+    """
+    limit = os.environ.get(LIMIT_VARIABLE)
+    if limit:
+        return int(float(limit))
+    free = int(psutil.virtual_memory().available)
+    group = _control_group()
+    return free if group is None else min(free, group)
+
+
+def require(needed: int, what: str, instead: str) -> None:
+    """Raise MemoryLimitError when `needed` bytes are not free.
+
+    Parameters
+    ----------
+    needed : int
+        Bytes the request will take at its peak.
+    what : str
+        What they are for.
+    instead : str
+        The way round, for the message.
+
+    Examples
+    --------
+    >>> require(10**3, "a small table", "nothing")
+    """
+    free = available_bytes()
+    if needed > free:
+        raise MemoryLimitError(
+            f"{what} needs {readable(needed)} and {readable(free)} are free; {instead} "
+            f"(set {LIMIT_VARIABLE} to a number of bytes if more may be used)"
+        )
+
+
+def readable(size: int) -> str:
+    """Bytes in words.
+
+    Examples
+    --------
+    >>> readable(3 * 2**30)
+    '3.0 GiB'
+    """
+    value = float(size)
+    for unit in ("B", "KiB", "MiB"):
+        if value < 1024:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    return f"{value:.1f} GiB" if value < 1024 else f"{value / 1024:.1f} TiB"
+
+
+def _control_group() -> int | None:
+    root = Path("/sys/fs/cgroup")
+    try:
+        limit = (root / "memory.max").read_text(encoding="ascii").strip()
+        used = int((root / "memory.current").read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+    return None if limit == "max" else max(0, int(limit) - used)

@@ -1,4 +1,4 @@
-"""Rows of a dask array: every pass is done where the rows are, and only what is small comes back.
+"""NDArray[Any] of a dask array: every pass is done where the rows are, and only what is small comes back.
 
 Sums are merged as a tree on the workers. A worker that dies is no trouble: what it had is computed again elsewhere,
 and the sums are the same.
@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._rows.budget import told_memory, working_memory
-from simcomplete._rows.outside import RowSource, checked
-from simcomplete._rows.passes import Part, Work, fill, fold
+from simcomplete._rows.budget import memory_limit, working_memory
+from simcomplete._rows.passes import Part, Target, Work, fill, fold
 from simcomplete._rows.progress import PATIENCE, shown
-from simcomplete._rows.table import Rows
+from simcomplete._rows.source import SourceRows, checked
 from simcomplete.errors import InputError, optional
 
 FAN_IN = 8  # sums merged at a time
@@ -49,8 +48,8 @@ def computed(value: Any, progress: bool | None = False) -> Any:
     return future.result()
 
 
-class DaskRows(RowSource):
-    """Rows of a dask array; the array itself is `base`."""
+class DaskRows(SourceRows):
+    """NDArray[Any] of a dask array; the array itself is `base`."""
 
     def __init__(self, base: Any, name: str, *, complete: bool = False) -> None:
         if np.isnan(base.shape).any() or base.ndim != 2:
@@ -60,41 +59,62 @@ class DaskRows(RowSource):
             )
         super().__init__(base.rechunk({1: -1}), name, complete=complete)
 
-    def read(self, start: int, stop: int) -> Rows:
+    def read(self, start: int, stop: int) -> NDArray[Any]:
         """Bring some rows here."""
         rows = np.asarray(computed(self.base[start:stop]))
         return checked(rows, (stop - start, self.shape[1]), self.name, start, self.complete).astype(
             self.dtype, copy=False
         )
 
-    def take(self, positions: NDArray[np.int64]) -> Rows:
+    def take(self, positions: NDArray[np.int64]) -> NDArray[Any]:
         """Bring some rows here, in the order asked for, in one go."""
         order = np.argsort(positions, kind="stable")
         out = np.empty((len(positions), self.shape[1]), self.dtype)
         out[order] = computed(self.base[positions[order]])
         return out
 
-    def fold_rows(
-        self, work: Work[Part], merge: Callable[[Part, Part], Part], bytes_per_row: int, progress: bool | None = False
+    @property
+    def array_like(self) -> Any:
+        """The dask array."""
+        return self.base
+
+    def fold(
+        self,
+        work: Work[Part],
+        merge: Callable[[Part, Part], Part],
+        *,
+        bytes_per_row: int,
+        label: str,
+        progress: bool | None = False,
     ) -> Part:
         """Merge what `work` makes of every block, as a tree, on the workers."""
         delayed = optional("dask", extra="dask", purpose="a dask array").delayed
-        shared = delayed((work, merge, self.name, self.complete, self.dtype, told_memory()), traverse=False)
+        shared = delayed((work, merge, self.name, self.complete, self.dtype, memory_limit()), traverse=False)
         starts = np.concatenate([[0], np.cumsum(self.base.chunks[0])[:-1]])
         chunks = self.base.to_delayed().ravel()
         one, many = delayed(_fold_chunk, pure=True), delayed(_merged, pure=True)
         parts = [one(shared, chunk, int(k), bytes_per_row) for chunk, k in zip(chunks, starts, strict=True)]
         while len(parts) > 1:
             parts = [many(shared, parts[i : i + FAN_IN]) for i in range(0, len(parts), FAN_IN)]
-        found: Part = computed(parts[0], progress)
-        return found
+        total: Part = computed(parts[0], progress)
+        return total
 
-    def map_rows(self, work: Work[Rows], below: Rows, dtype: Any, bytes_per_row: int) -> DaskRows:
+    def map(
+        self,
+        work: Work[NDArray[Any]],
+        below: NDArray[Any],
+        *,
+        bytes_per_row: int,
+        label: str,
+        progress: bool | None = False,
+        target: Target = None,
+        dtype: Any = None,
+    ) -> DaskRows:
         """Return what `work` makes of every row, with the rows `below` under them, as another dask array."""
         da = optional("dask.array", extra="dask", purpose="a dask array")
-        width = int(below.shape[1])
+        width, dtype = int(below.shape[1]), below.dtype if dtype is None else dtype
         shared = optional("dask", extra="dask", purpose="a dask array").delayed(
-            (work, self.name, self.complete, self.dtype, told_memory()), traverse=False
+            (work, self.name, self.complete, self.dtype, memory_limit()), traverse=False
         )
         top = self.base.map_blocks(
             _map_chunk,
@@ -109,7 +129,7 @@ class DaskRows(RowSource):
         return DaskRows(da.concatenate([top, da.from_array(below.astype(dtype), chunks=-1)]), "factor")
 
 
-def _fold_chunk(shared: Any, chunk: Rows, start: int, bytes_per_row: int) -> Any:
+def _fold_chunk(shared: Any, chunk: NDArray[Any], start: int, bytes_per_row: int) -> Any:
     work, merge, name, complete, dtype, memory = shared
     rows = checked(np.asarray(chunk), chunk.shape, name, start, complete).astype(dtype, copy=False)
     with working_memory(memory):
@@ -125,7 +145,9 @@ def _merged(shared: Any, parts: list[Any]) -> Any:
     return total
 
 
-def _map_chunk(chunk: Rows, shared: Any, width: int, dtype: Any, bytes_per_row: int, block_info: Any = None) -> Rows:
+def _map_chunk(
+    chunk: NDArray[Any], shared: Any, width: int, dtype: Any, bytes_per_row: int, block_info: Any = None
+) -> NDArray[Any]:
     work, name, complete, kind, memory = shared
     start = 0 if not block_info else int(block_info[0]["array-location"][0][0])
     rows = checked(np.asarray(chunk), chunk.shape, name, start, complete).astype(kind, copy=False)

@@ -1,4 +1,4 @@
-"""Unit rows of candidates with vectors of queries under them, made when they are asked for: a factor without a copy."""
+"""Rows made from other rows when they are asked for: a factor without a copy."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from dataclasses import dataclass
 from typing import Any, Generic
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcomplete._rows.passes import Part, Work
-from simcomplete._rows.table import LazyRows, Rows
-from simcomplete._rows.xp import Array, astype, device, is_numpy, like, namespace, to_numpy
+from simcomplete._rows.table import HeldRows, RowTable, as_table
+from simcomplete._rows.xp import Array, Namespace, astype, like, namespace
 
 
-class UnitRows(LazyRows):
-    """Rows of a source divided by their length, in its library, on its device and in its type; zero rows stay.
+class UnitRows(RowTable):
+    """Rows of a table divided by their length, in its library, on its device and in its type; zero rows stay.
 
     Parameters
     ----------
-    source : array or source of rows, shape (n, d)
+    source : array or RowTable, shape (n, d)
         Referred to, not copied: it must not change while this is in use.
     below : array of shape (m, d), optional
         Rows to come after them, as they are.
@@ -34,55 +35,96 @@ class UnitRows(LazyRows):
            [0.5, 0.5]])
     """
 
-    def __init__(self, source: Array, below: Array = None) -> None:
-        n, d = (int(size) for size in source.shape)
-        self.source, self.below = source, below
-        self.shape = (n + (0 if below is None else int(below.shape[0])), d)
-        self.dtype = source.dtype
-        self.device = device(source)
-        if hasattr(source, "fold_rows"):  # rows that are elsewhere are made and worked on there
-            self.fold_rows = self._fold_there
+    def __init__(self, source: Array | RowTable, below: Array = None) -> None:
+        self.source = as_table(source)
+        self.below = None if below is None else HeldRows(below)
+        m = 0 if self.below is None else self.below.n
+        super().__init__((self.source.n + m, self.source.d), self.source.dtype, self.source.device)
+
+    @property
+    def xp(self) -> Namespace:
+        """The source's own library."""
+        return self.source.xp
+
+    def like(self, values: NDArray[Any], dtype: Any = None) -> Array:
+        """Bring a NumPy array to the library and device of the source."""
+        return self.source.like(values, dtype)
 
     def read(self, start: int, stop: int) -> Any:
         """Return rows from `start` up to `stop`."""
-        n = int(self.source.shape[0])
+        n = self.source.n
         parts = [self._unit(self.source[start : min(stop, n), :])] if start < n else []
-        if stop > n:
-            parts.append(self.below[max(start - n, 0) : stop - n, :])
-        return parts[0] if len(parts) == 1 else namespace(parts[0]).concat(parts, axis=0)
+        if stop > n and self.below is not None:
+            parts.append(self.below.read(max(start - n, 0), stop - n))
+        return parts[0] if len(parts) == 1 else self.xp.concat(parts, axis=0)
 
     def take(self, positions: Any) -> Any:
         """Return some rows, in the order asked for."""
-        n, xp = int(self.source.shape[0]), namespace(self.source)
+        n = self.source.n
         inside = positions < n
-        if inside.all():
-            return self._unit(_taken(self.source, positions))
+        if self.below is None or inside.all():
+            return self._unit(self.source.take(positions))
         if not inside.any():
-            return _taken(self.below, positions - n)
-        both = xp.concat([self.take(positions[inside]), self.take(positions[~inside])], axis=0)
+            return self.below.take(positions - n)
+        both = self.xp.concat([self.take(positions[inside]), self.take(positions[~inside])], axis=0)
         order = np.concatenate([np.flatnonzero(inside), np.flatnonzero(~inside)])
-        return _taken(both, np.argsort(order))
+        return HeldRows(both).take(np.argsort(order))
+
+    def fold(
+        self,
+        work: Work[Part],
+        merge: Callable[[Part, Part], Part],
+        *,
+        bytes_per_row: int,
+        label: str,
+        progress: bool | None = None,
+    ) -> Part:
+        """Work on unit rows where the source's rows are."""
+        there = OnUnitRows(work, self.dtype)
+        total = self.source.fold(there, merge, bytes_per_row=bytes_per_row, label=label, progress=progress)
+        return total if self.below is None else merge(total, work(self.below.array, self.source.n))
 
     def _unit(self, rows: Array) -> Array:
         return astype(unit(rows), self.dtype)
 
-    def _fold_there(
-        self, work: Work[Part], merge: Callable[[Part, Part], Part], bytes_per_row: int, progress: bool | None = False
-    ) -> Part:
-        total: Part = self.source.fold_rows(OnUnit(work, self.dtype), merge, bytes_per_row, progress)
-        return total if self.below is None else merge(total, work(self.below, int(self.source.shape[0])))
 
-    def whole(self) -> Any:
-        """Return all rows at once, refused beforehand when they would not fit."""
-        return (
-            super().whole() if is_numpy(self.source) or isinstance(self.source, LazyRows) else self.read(0, len(self))
-        )
+class ScaledRows(RowTable):
+    """Rows of another table, each times its own number.
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Rows:
-        return np.asarray(to_numpy(self.whole()), dtype=dtype)
+    Examples
+    --------
+    >>> rows = ScaledRows(HeldRows(np.array([[1.0, 2.0], [3.0, 4.0]])), np.array([2.0, 0.5]))
+    >>> rows[0:2]
+    array([[2. , 4. ],
+           [1.5, 2. ]])
+    """
 
-    def __array_namespace__(self, api_version: str | None = None) -> Any:
-        return namespace(self.source)
+    def __init__(self, source: RowTable, scale: Array) -> None:
+        super().__init__(source.shape, source.dtype, source.device)
+        self.source, self.scale = source, scale
+
+    @property
+    def xp(self) -> Namespace:
+        """The source's own library."""
+        return self.source.xp
+
+    def like(self, values: NDArray[Any], dtype: Any = None) -> Array:
+        """Bring a NumPy array to the library and device of the source."""
+        return self.source.like(values, dtype)
+
+    def read(self, start: int, stop: int) -> Any:
+        """Return rows from `start` up to `stop`."""
+        return self.source.read(start, stop) * self.scale[start:stop][:, None]
+
+    def take(self, positions: Any) -> Any:
+        """Return some rows, in the order asked for."""
+        return self.source.take(positions) * self.scale[like(positions, self.scale)][:, None]
+
+
+def scaled(rows: Array | RowTable, scale: Array) -> Any:
+    """Rows times a number each: an array where the rows are in memory, else made when they are asked for."""
+    table = as_table(rows)
+    return ScaledRows(table, scale) if table.held is None else table.held * scale[:, None]
 
 
 def unit(rows: Array) -> Array:
@@ -94,7 +136,7 @@ def unit(rows: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class OnUnit(Generic[Part]):
+class OnUnitRows(Generic[Part]):
     """Work on unit rows, for where there are raw ones."""
 
     work: Work[Part]
@@ -103,9 +145,3 @@ class OnUnit(Generic[Part]):
     def __call__(self, X: Array, start: int) -> Part:
         """Do it."""
         return self.work(astype(unit(X), self.dtype), start)
-
-
-def _taken(x: Array, positions: Any) -> Array:
-    if is_numpy(x) or isinstance(x, LazyRows):
-        return x[positions]
-    return namespace(x).take(x, like(positions, x), axis=0)

@@ -1,7 +1,7 @@
 """Passes over many rows: sums of something over blocks, or a new row for every row.
 
-What is done with a block is a small object that can be sent elsewhere, so a source that is spread over machines
-(it has `fold_rows` and `map_rows` of its own) does the same work where its rows are.
+What is done with a block is a small object that can be sent elsewhere, so that a table whose rows are spread over
+machines can do the same work where they are. These are the passes over rows that are read here.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import reduce
 from typing import Any, TypeVar
 
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -41,14 +42,8 @@ def fold(
     >>> fold(np.arange(6.0).reshape(3, 2), lambda X, start: X.sum(), lambda a, b: a + b, bytes_per_row=8, label="sum")
     np.float64(15.0)
     """
-    if hasattr(source, "fold_rows"):
-        found: Part = source.fold_rows(work, merge, bytes_per_row, progress)
-        return found
-    total: Part | None = None
-    for _, part in _worked(source, work, bytes_per_row, label, progress):
-        total = part if total is None else merge(total, part)
-    assert total is not None  # a source has at least one row
-    return total
+    parts = (part for _, part in _worked(source, work, bytes_per_row, label, progress))
+    return reduce(merge, parts)  # there is at least one row
 
 
 def stacked(
@@ -64,8 +59,6 @@ def stacked(
 ) -> Array:
     """What `work` makes of every row, and the rows `below` under them: in a new array, or where `target` makes one."""
     n, dtype = int(source.shape[0]), below.dtype if dtype is None else dtype
-    if hasattr(source, "map_rows"):
-        return source.map_rows(work, below, dtype, bytes_per_row)
     shape = (n + int(below.shape[0]), int(below.shape[1]))
     V = zeros(below, shape, dtype) if target is None else target(shape, dtype)
     fill(V, source, work, bytes_per_row=bytes_per_row, label=label, progress=progress)

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcomplete._rows.atomic import replacing
 from simcomplete._rows.dask import DaskRows, computed
-from simcomplete._rows.outside import RowSource
 from simcomplete._rows.progress import track
-from simcomplete._rows.table import Rows
+from simcomplete._rows.source import SourceRows
 from simcomplete._rows.xp import to_numpy
 from simcomplete.errors import InputError, optional
 
@@ -72,8 +72,7 @@ class Output:
             self._rows = _Rows(_ByChunk(made), np.dtype(dtype), shape)
             return self._rows
         self._stream = stream = self._stack.enter_context(self.draft.open("wb"))
-        header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_2_0(stream, header)
+        write_npy_header(stream, shape, dtype)
         self._rows = _Rows(lambda _, rows: stream.write(rows.data), np.dtype(dtype), shape)
         return self._rows
 
@@ -104,16 +103,24 @@ class Output:
             os.fsync(self._stream.fileno())
         if self.path.suffix == ".npy":
             return np.load(where, mmap_mode="r")
-        return RowSource(optional("zarr", extra="dask", purpose="a .zarr").open_array(str(where), mode="r"), "out")
+        return SourceRows(optional("zarr", extra="dask", purpose="a .zarr").open_array(str(where), mode="r"), "out")
+
+
+def write_npy_header(stream: Any, shape: tuple[int, ...], dtype: Any) -> None:
+    """Write the head of a `.npy`; the values follow, row by row."""
+    header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_2_0(stream, header)
 
 
 class _Rows:
     """Rows written one after the other."""
 
-    def __init__(self, write: Callable[[slice, Rows], Any], dtype: np.dtype[Any], shape: tuple[int, int]) -> None:
+    def __init__(
+        self, write: Callable[[slice, NDArray[Any]], Any], dtype: np.dtype[Any], shape: tuple[int, int]
+    ) -> None:
         self.write, self.dtype, self.shape, self.at = write, dtype, shape, 0
 
-    def __setitem__(self, key: Any, rows: Rows) -> None:
+    def __setitem__(self, key: Any, rows: NDArray[Any]) -> None:
         where = key[0] if isinstance(key, tuple) else key
         start, stop, _ = where.indices(self.shape[0])
         if start != self.at or len(rows) != stop - start:
@@ -129,7 +136,7 @@ class _ByChunk:
         self.made, self.done, self.full = made, 0, 0
         self.room = np.empty((made.chunks[0], made.shape[1]), made.dtype)
 
-    def __call__(self, _: slice, rows: Rows) -> None:
+    def __call__(self, _: slice, rows: NDArray[Any]) -> None:
         while len(rows):
             some = rows[: len(self.room) - self.full]
             self.room[self.full : self.full + len(some)] = some

@@ -7,38 +7,19 @@ float32. NaN marks a missing value.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._rows.budget import row_blocks
-from simcomplete._rows.files import is_outside, opened
-from simcomplete._rows.table import LazyRows
+from simcomplete._rows.files import is_out_of_core, open_rows
+from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.xp import Array, is_array, namespace, to_numpy
 from simcomplete.errors import InputError
 
 
-@dataclass(frozen=True)
-class Samples:
-    """Checked rows: float values, NaN where missing, and the row labels of a frame."""
-
-    values: Array
-    labels: list[str] | None
-
-    @property
-    def n(self) -> int:
-        """How many rows."""
-        return int(self.values.shape[0])
-
-    @property
-    def d(self) -> int:
-        """How many features."""
-        return int(self.values.shape[1])
-
-
-def as_samples(X: Any, name: str = "X", *, complete: bool = False) -> Samples:
+def as_rows(X: Any, name: str = "X", *, complete: bool = False) -> RowTable:
     """Check rows of features and bring them to float.
 
     Parameters
@@ -52,25 +33,29 @@ def as_samples(X: Any, name: str = "X", *, complete: bool = False) -> Samples:
 
     Returns
     -------
-    Samples
-        The values and, of a frame with row labels, the labels.
+    RowTable
+        Float values and, of a frame with row labels, the labels.
     """
     labels = _row_labels(X)
-    values = opened(X, name, complete) if is_outside(X) else _as_float(X, name)
+    if is_out_of_core(X):  # these rows are checked when they are read
+        return _not_empty(open_rows(X, name, complete), name)
+    values = _as_float(X, name)
     if values.ndim != 2:
         hint = f"; for one sample use {name}[None, :]" if values.ndim == 1 else ""
         raise InputError(
             f"{name} has {values.ndim} dimension{'s' * (values.ndim != 1)}; 2 are needed, "
             f"rows are samples and columns are features{hint}"
         )
-    n, d = values.shape
-    if n == 0 or d == 0:
-        raise InputError(f"{name} has shape {(n, d)}: no {'rows' if n == 0 else 'columns'}; at least one is needed")
-    if not isinstance(values, LazyRows):  # those are checked when they are read
-        unusual = _refuse_infinities(values, name)
-        if complete and unusual:
-            _refuse_missing(values, name)
-    return Samples(values, labels)
+    table = _not_empty(HeldRows(values, labels), name)
+    unusual = _refuse_infinities(values, name)
+    if complete and unusual:
+        _refuse_missing(values, name)
+    return table
+
+
+def as_array(X: Any, name: str = "X", *, complete: bool = False) -> NDArray[Any]:
+    """Check rows of features and bring all of them to NumPy."""
+    return to_numpy(as_rows(X, name, complete=complete).whole())
 
 
 def as_similarity(S0: Any, name: str = "S0") -> tuple[Array, list[str] | None]:
@@ -104,21 +89,14 @@ def as_similarity(S0: Any, name: str = "S0") -> tuple[Array, list[str] | None]:
     return (S if worst == 0 else (S + S.T) / 2), labels
 
 
-def in_memory(samples: Samples) -> Samples:
-    """Bring rows that are read block by block into memory, refused beforehand when they would not fit."""
-    if not isinstance(samples.values, LazyRows):
-        return samples
-    return as_samples(samples.values.whole(), "X")
-
-
-def same_width(candidates: Samples, queries: Samples) -> None:
+def same_width(candidates: RowTable, queries: RowTable) -> None:
     """Refuse candidates and queries with different features or from different array libraries."""
     if candidates.d != queries.d:
         raise InputError(
             f"candidates have {candidates.d} features and queries {queries.d}; both need the same features "
             "in the same order"
         )
-    first, second = namespace(candidates.values), namespace(queries.values)
+    first, second = candidates.xp, queries.xp
     if first is not second:
         raise InputError(
             f"candidates are {first.__name__.split('.')[-1]} arrays and queries "
@@ -268,6 +246,13 @@ def _block_shape(values: Array) -> tuple[int, int]:
 def _first(wrong: Array, offset: int) -> tuple[int, int]:
     i, j = np.argwhere(to_numpy(wrong))[0]
     return int(i) + offset, int(j)
+
+
+def _not_empty(table: RowTable, name: str) -> RowTable:
+    n, d = table.shape
+    if n == 0 or d == 0:
+        raise InputError(f"{name} has shape {(n, d)}: no {'rows' if n == 0 else 'columns'}; at least one is needed")
+    return table
 
 
 def _row_labels(X: Any) -> list[str] | None:

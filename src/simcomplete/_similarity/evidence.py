@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simcomplete._rows.passes import fold
-from simcomplete._rows.validate import Samples
+from simcomplete._rows.table import RowTable
 from simcomplete._rows.xp import Array, namespace
 from simcomplete._similarity.candidate_pass import Reader
 from simcomplete._similarity.measure import Evidence, Measure
@@ -26,11 +25,11 @@ def combined(n_p: int, without: int, zero: tuple[int, ...], queries: Evidence, m
 
 
 @dataclass(frozen=True)
-class Uncounted:
+class LazyEvidence:
     """Evidence that is counted when somebody asks: a method that works on samples has no use for it."""
 
-    samples: Samples
-    queries: Samples | None
+    samples: RowTable
+    queries: RowTable | None
     measure: Measure
     progress: bool | None = None
 
@@ -38,10 +37,9 @@ class Uncounted:
         """Count."""
         if self.queries is None:
             return overlap_evidence(self.samples, self.measure, progress=self.progress)
-        xp = namespace(self.queries.values)
-        reader = Reader(prepare(xp.astype(self.queries.values, xp.float64), self.measure), self.measure)
-        without, zero = fold(
-            self.samples.values,
+        xp = self.queries.xp
+        reader = Reader(prepare(xp.astype(self.queries.whole(), xp.float64), self.measure), self.measure)
+        without, zero = self.samples.fold(
             CountOf(reader),
             lambda a, b: (a[0] + b[0], a[1] + b[1]),
             bytes_per_row=8 * (3 * self.samples.d + 5 * self.queries.n),

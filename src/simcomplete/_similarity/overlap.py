@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from simcomplete._rows.budget import triangle_blocks
-from simcomplete._rows.memory import require
+from simcomplete._rows.budget import require, row_blocks, triangle_blocks
 from simcomplete._rows.progress import track
-from simcomplete._rows.validate import Samples, as_samples
+from simcomplete._rows.table import RowTable, as_table
+from simcomplete._rows.validate import as_rows
 from simcomplete._rows.xp import Array, astype, namespace, set_diagonal, to_numpy, zeros
 from simcomplete._similarity.measure import Evidence, Measure, Metric, to_unit_interval
 from simcomplete._similarity.products import cross, part, prepare
+
+TEMPORARIES = 8  # arrays of the size of one block of similarities that its products take
 
 
 def overlap_similarity(
@@ -71,7 +73,7 @@ def overlap_similarity(
            [1., 1., 0.],
            [1., 0., 1.]])
     """
-    samples = as_samples(X)
+    samples = as_rows(X).in_memory()
     measure = Measure(metric, min_overlap, epsilon, positive).checked(samples.d)
     S, evidence = overlap_matrix(samples, measure, progress=progress)
     set_diagonal(S, zeros(S, (samples.n,)) + 1)
@@ -98,19 +100,19 @@ def overlap_counts(X: Any) -> Any:
     array([[2, 1],
            [1, 1]])
     """
-    samples = as_samples(X)
-    xp = namespace(samples.values)
+    samples = as_rows(X).in_memory()
+    xp = samples.xp
     require(samples.n**2 * 16, f"counts for {samples.n} samples", "count fewer samples at a time")
-    M = xp.astype(~xp.isnan(samples.values), xp.float64)
+    M = xp.astype(~xp.isnan(samples.array), xp.float64)
     return xp.astype(M @ M.T, xp.int64)
 
 
 def overlap_matrix(
-    samples: Samples, measure: Measure, *, dtype: Any = None, progress: bool | None = None
+    samples: RowTable, measure: Measure, *, dtype: Any = None, progress: bool | None = None
 ) -> tuple[Array, Evidence]:
     """S0 of the spectral problem: as `overlap_similarity`, with diagonal 0 for rows without any evidence."""
     n = samples.n
-    X = samples.values if dtype is None else astype(samples.values, dtype)
+    X = samples.whole() if dtype is None else astype(samples.whole(), dtype)
     require(
         n * n * (4 if X.dtype == namespace(X).float32 else 8),
         f"the {n} x {n} similarity matrix",
@@ -134,12 +136,34 @@ def overlap_matrix(
     return S, tally.evidence(measure)
 
 
-def overlap_evidence(samples: Samples, measure: Measure, *, progress: bool | None = None) -> Evidence:
+def overlap_evidence(samples: RowTable, measure: Measure, *, progress: bool | None = None) -> Evidence:
     """What `overlap_matrix` would stand on, without holding the matrix."""
     tally = _Tally(samples.n)
-    for i, _, supported in _triangle(samples.values, measure, progress):
+    for i, _, supported in _triangle(samples.whole(), measure, progress):
         tally.add(i, supported)
     return tally.evidence(measure)
+
+
+def overlap_with(X: Array, rows: Array | RowTable, measure: Measure, progress: bool | None = None) -> Array:
+    """Similarities of new samples with others over common features, (new, others) in float64."""
+    xp, table = namespace(X), as_table(rows)
+    S0 = zeros(X, (int(X.shape[0]), table.n), xp.float64)
+    for new, others, S in overlap_blocks(X, table, measure, progress):
+        S0[new, others] = S
+    return S0
+
+
+def overlap_blocks(
+    X: Array, rows: Array | RowTable, measure: Measure, progress: bool | None = None
+) -> Iterator[tuple[slice, slice, Array]]:
+    """The same a block at a time: which new samples, which others, and their similarities."""
+    xp, table, m = namespace(X), as_table(rows), int(X.shape[0])
+    for new in track(row_blocks(m, table.d * 8 * TEMPORARIES), "new rows", progress):
+        a = prepare(xp.astype(X[new, :], xp.float64), measure)
+        for others in row_blocks(table.n, ((new.stop - new.start) + table.d) * 8 * TEMPORARIES):
+            b = prepare(xp.astype(table[others, :], xp.float64), measure)
+            S, _ = cross(a, b, measure)
+            yield new, others, to_unit_interval(S) if measure.positive else S
 
 
 def _triangle(X: Array, measure: Measure, progress: bool | None) -> Iterator[tuple[slice, Array, Array]]:

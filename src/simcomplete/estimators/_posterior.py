@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from simcomplete._api import complete, generator
+from simcomplete._api import complete
+from simcomplete._method.given import generator
 from simcomplete._posterior.all_rows.select import RowsCompletion
 from simcomplete._posterior.all_rows.split import Whole
 from simcomplete._posterior.candidates.grid import Objective
@@ -18,9 +19,9 @@ from simcomplete._posterior.candidates.streamed import Streamed
 from simcomplete._posterior.method import fit_rows, is_large, typical_length
 from simcomplete._result.completion import Completion
 from simcomplete._result.search import Neighbours, among, check_k
-from simcomplete._rows.derived import UnitRows
-from simcomplete._rows.files import is_outside
-from simcomplete._rows.validate import as_samples
+from simcomplete._rows.files import is_out_of_core
+from simcomplete._rows.table import RowTable, as_table
+from simcomplete._rows.validate import as_array, as_rows
 from simcomplete._rows.xp import is_array, on_accelerator, to_numpy
 from simcomplete.errors import InputError
 
@@ -100,7 +101,7 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check_settings(self.effort, self.objective)
         self._dtype = to_numpy(P[:1, :]).dtype
         holes = isinstance(P, np.ndarray) and bool(np.isnan(P).any())
-        if not holes and is_large(P, held=True):  # held rows can grow and be forgotten
+        if not holes and is_large(as_table(P), held=True):  # held rows can grow and be forgotten
             self._scale = 1.0
             rng = generator(self.random_state)
             patterns = self._shown(masks, int(P.shape[1]), rng)
@@ -234,12 +235,12 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _candidates(self, X: Any) -> Any:
         """Candidates as they are read: from where they lie, or checked as scikit-learn does."""
-        if not (is_outside(X) or (is_array(X) and on_accelerator(X))):
+        if not (is_out_of_core(X) or (is_array(X) and on_accelerator(X))):
             return self._checked(X, reset=True)
-        rows = as_samples(X, "candidates", complete=True).values
+        rows = as_rows(X, "candidates", complete=True)
         self.n_features_in_ = int(rows.shape[1])
         self.__dict__.pop("feature_names_in_", None)
-        return rows if is_large(rows, held=True) else np.asarray(to_numpy(rows))
+        return rows if is_large(rows, held=True) else to_numpy(rows.whole())
 
     def _calibrate(self, model: Posterior, masks: Any) -> None:
         rng = generator(self.random_state)
@@ -264,7 +265,7 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _keep(self, model: Posterior | RowsCompletion | Whole | Streamed) -> None:
         self._model = model
         unit = model.unit
-        self.candidates_ = unit if isinstance(unit, UnitRows) else unit.astype(self._dtype, copy=False)
+        self.candidates_ = unit if isinstance(unit, RowTable) else unit.astype(self._dtype, copy=False)
         assert model.choice is not None  # calibrated before it is kept
         self.choice_ = model.choice.as_dict()
         self._n_features_out = model.unit.shape[1]
@@ -277,10 +278,10 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _checked(self, X: Any, *, reset: bool, complete: bool = False) -> NDArray[Any]:
         if isinstance(X, np.ma.MaskedArray):  # whose mask would be lost without a word
-            X = as_samples(X).values
+            X = as_array(X)
         rows = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
         if complete:
-            as_samples(rows, "candidates", complete=True)
+            as_rows(rows, "candidates", complete=True)
         return np.asarray(rows)
 
     def __sklearn_tags__(self) -> Any:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from simcomplete._result.search import Neighbours, check_k
 from simcomplete._rows.budget import row_blocks
 from simcomplete._rows.progress import track
-from simcomplete._rows.validate import as_samples
+from simcomplete._rows.validate import as_array
 from simcomplete._rows.xp import to_numpy
 from simcomplete.errors import InputError
 from simcomplete.index._rows import narrowed
@@ -56,7 +56,7 @@ def search(
         Positions and products in float64, best first, ties by lower position.
     """
     k = check_k(k)
-    Q = np.asarray(to_numpy(as_samples(queries, "queries").values), dtype=np.float64)
+    Q = as_array(queries, "queries").astype(np.float64)
     if Q.shape[1] != index.rows.width:
         raise InputError(f"queries have {Q.shape[1]} entries and the rows of the index {index.rows.width}")
     if np.isnan(Q).any():

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._result.matrix import take
 from simcomplete._rows.budget import row_blocks
-from simcomplete._rows.validate import as_samples
+from simcomplete._rows.table import as_table
+from simcomplete._rows.validate import as_rows
 from simcomplete._rows.xp import Array, to_numpy
 from simcomplete.errors import InputError
 
@@ -27,8 +27,8 @@ class Rows:
     @classmethod
     def of(cls, source: Any) -> Rows:
         """Check an array or frame of rows without missing values."""
-        values = as_samples(source, "rows", complete=True).values
-        return cls(values, 0, int(values.shape[0]))
+        table = as_rows(source, "rows", complete=True)
+        return cls(table, 0, table.n)
 
     @property
     def n(self) -> int:
@@ -51,7 +51,7 @@ class Rows:
 
     def take(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """Read rows by position, in float64."""
-        return np.asarray(to_numpy(take(self.source, ids + self.start)), dtype=np.float64)
+        return np.asarray(to_numpy(as_table(self.source).take(ids + self.start)), dtype=np.float64)
 
     def fingerprint(self) -> str:
         """SHA-256 of some rows, to tell whether an index was made of these."""

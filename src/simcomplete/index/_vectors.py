@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from simcomplete._rows.memory import require
+from simcomplete._rows.budget import require
 from simcomplete._rows.progress import track
 from simcomplete.errors import InputError, optional
 from simcomplete.index._rows import Rows, narrowed

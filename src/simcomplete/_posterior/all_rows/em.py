@@ -20,7 +20,7 @@ import numpy as np
 
 from simcomplete._method.iterate import Facts, Limits, Run, iterate
 from simcomplete._posterior.all_rows.packing import BLOCK, Matrix, Rows, fold, triangle, unfold
-from simcomplete._rows.memory import require
+from simcomplete._rows.budget import require
 
 ITERATIONS = 25
 KAPPA = 5.0  # values that the prior of a noise counts for

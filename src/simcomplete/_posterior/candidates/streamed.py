@@ -20,7 +20,7 @@ from simcomplete._posterior.shared.holdout import COPY, OTHERS, Rehearsal
 from simcomplete._posterior.shared.neighbours import MOST, Nearest, distinct
 from simcomplete._result.matrix import take
 from simcomplete._rows.derived import UnitRows
-from simcomplete._rows.passes import fold
+from simcomplete._rows.table import as_table
 from simcomplete._rows.xp import Array, like, namespace, to_numpy
 from simcomplete.errors import InputError
 
@@ -168,7 +168,7 @@ def _gather(
         observed.astype(np.float64),
     )
     width = 8 * (4 * probes.shape[1] + 4 * len(probes))
-    return fold(source, work, work.merge, bytes_per_row=width, label="candidates", progress=progress)
+    return as_table(source).fold(work, work.merge, bytes_per_row=width, label="candidates", progress=progress)
 
 
 def _space(name: str, seen: Seen, sample: Matrix) -> Space:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simcomplete._rows.memory import require
+from simcomplete._rows.budget import require
 from simcomplete._rows.progress import track
 from simcomplete._rows.xp import Array, like, namespace, to_numpy, zeros
 from simcomplete._similarity.operator import Operator
