@@ -96,7 +96,8 @@ def _try(mutant: Mutant, timeouts: dict[tuple[str, ...], float]) -> bool:
 def _report(chosen: list[Mutant], by_hand: list[Mutant], survivors: set[Mutant], seconds: float) -> int:
     total = Counter(_package(m) for m in chosen)
     lived = Counter(_package(m) for m in chosen if m in survivors)
-    total["all"], lived["all"] = len(chosen), sum(lived.values())
+    if chosen:
+        total["all"], lived["all"] = len(chosen), sum(lived.values())
     print(f"{'package':<12} {'mutants':>8} {'killed':>7} {'score':>6}")
     for name, count in total.items():
         print(f"{name:<12} {count:>8} {count - lived[name]:>7} {1 - lived[name] / count:>6.2f}")

@@ -25,6 +25,7 @@ TESTS = {
         "tests/spectral/test_certificate.py",
         "tests/spectral/test_exact.py",
     ],
+    "_spectral/certify_passes": ["tests/spectral/test_certify_passes.py"],
     "_spectral/extend": ["tests/estimators/test_extend.py"],
     "_spectral/eigen/krylov": ["tests/spectral/test_krylov.py"],
     "_spectral/eigen": ["tests/spectral/test_certificate.py", "tests/spectral/test_exact.py"],
@@ -35,6 +36,7 @@ TESTS = {
     ],
     "_posterior": [
         "tests/posterior/test_lengths.py",
+        "tests/posterior/test_choice.py",
         "tests/posterior/test_posterior_mathematics.py",
         "tests/posterior/test_posterior_guarantees.py",
         "tests/posterior/test_posterior_rows.py",
