@@ -16,7 +16,6 @@ from simcomplete._rows.validate import as_rows
 from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
 from simcomplete._similarity.measure import Measure
 from simcomplete._similarity.operator import DenseSimilarity
-from simcomplete._spectral import methods
 from simcomplete._spectral.certify import certify
 from simcomplete._spectral.certify_passes import certify_passes
 from simcomplete._spectral.eigen.routes import largest
@@ -158,7 +157,7 @@ def test_two_passes_find_missing_vectors_out(operator):
 
 
 def test_certificates_at_scale_are_asked_for(imagelike, monkeypatch):
-    monkeypatch.setattr(methods, "VERIFY_LIMIT", 500)
+    monkeypatch.setattr("simcomplete._spectral.complete.VERIFY_LIMIT", 500)
     assert not sc.complete(*imagelike, method="smcnn", rank=5).certificate.verified
     asked = sc.complete(*imagelike, method="smcnn", rank=5, verify=True)
     assert asked.certificate.verified

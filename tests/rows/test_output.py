@@ -44,9 +44,9 @@ def test_the_file_holds_the_factor(imagelike, path, dtype, verify):
 @pytest.mark.parametrize("method", ["smc_f", "fmc"])
 def test_routes_that_hold_their_factor_write_it_too(small, path, method):
     P, Q, _ = small
-    given = {"route": "full"} if method == "smc_f" else {}
-    done = sc.complete(P, Q, method=method, rank=5, out=path, **given)
-    assert np.array_equal(read(path), sc.complete(P, Q, method=method, rank=5, **given).factor)
+    given = {"route": "full", "rank": 5} if method == "smc_f" else {}
+    done = sc.complete(P, Q, method=method, out=path, **given)
+    assert np.array_equal(read(path), sc.complete(P, Q, method=method, **given).factor)
     assert np.array_equal(np.asarray(done.factor), read(path))
 
 
