@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simcomplete._method.iterate import Limits
 from simcomplete._method.problem import Task
@@ -14,22 +13,19 @@ from simcomplete._method.spec import Method
 from simcomplete._posterior.all_rows.em import ITERATIONS
 from simcomplete._posterior.all_rows.select import RowsCompletion, complete_rows
 from simcomplete._posterior.all_rows.split import Whole, candidates_among
-from simcomplete._posterior.candidates.grid import Objective
-from simcomplete._posterior.candidates.model import FEW, Effort, Posterior, check_settings
-from simcomplete._posterior.candidates.moments import Matrix
-from simcomplete._posterior.candidates.streamed import LARGE, Streamed
+from simcomplete._posterior.candidates.model import CandidateModel
+from simcomplete._posterior.model import Effort, Objective, check_settings, diagonal_deficit, typical_length
+from simcomplete._posterior.shared.rows import Mask, Matrix
 from simcomplete._posterior.similarities.wiener import complete_similarities
 from simcomplete._result.completion import Completion
 from simcomplete._result.intervals import Bars
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
 from simcomplete._rows.derived import UnitRows
-from simcomplete._rows.table import HeldRows, RowTable
-from simcomplete._rows.xp import like, on_accelerator, to_numpy
+from simcomplete._rows.table import HeldRows
+from simcomplete._rows.xp import to_numpy
 from simcomplete.errors import InputError
 
-MANY = 2**22  # values; from here on a pass by block is cheaper than everything at once
-MOVED = 2**20  # values; fewer are brought here from an accelerator
 # Every row incomplete, effort="fast": rows as they are, one rank.
 FAST_ROWS: dict[str, Any] = {"ranks": (20,), "spaces": ("raw",)}
 
@@ -46,53 +42,27 @@ def run(task: Task, params: dict[str, Any]) -> Completion:
 
 
 def from_candidates(task: Task, params: dict[str, Any]) -> Completion:
-    """Complete queries by the candidates' model, calibrated on the queries' own masks."""
-    if task.samples is not None and is_large(task.samples, held=params["effort"] == "best"):
-        return streamed(task, params)
-    scale = typical_length(task.table[: task.n_candidates])
-    table = task.table / scale
-    P, Q = table[: task.n_candidates], table[task.n_candidates :]
-    model = Posterior.fit(P, params["effort"])
-    model = model.calibrate(~np.isnan(Q), rng=task.rng, effort=params["effort"], objective=params["objective"])
-    found = model.vectors(Q)
-    factor = np.concatenate([model.unit, found.u])
-    trained = len(P) >= FEW
-    assert model.choice is not None  # calibrated above
-    return task.finish(
-        "posterior",
-        params,
-        SymmetricMatrix(factor=factor, diagonal=lack(factor), unit=True),
-        choice=model.choice.as_dict(),
-        bars=Bars(found.spread, model.choice.quantiles) if trained else None,
-        status=Status("computed", f"expected similarities, calibrated on {'your own' if trained else 'no'} candidates"),
-    )
+    """Complete queries by the candidates' model, calibrated on the queries' own masks.
 
-
-def streamed(task: Task, params: dict[str, Any]) -> Completion:
-    """The same over candidates that are read block by block; their rows of the factor are made when asked for."""
-    assert task.samples is not None and task.queries is not None  # from_candidates has both
-    P = task.samples
-    Q = np.asarray(to_numpy(task.queries.whole()), dtype=np.float64)
+    The candidates' rows of the factor are an array where there are few, else made when they are asked for.
+    """
+    assert task.samples is not None and task.queries is not None  # run has seen to it
+    P, Q = task.samples, np.asarray(to_numpy(task.queries.whole()), dtype=np.float64)
     own: dict[str, Any] = {"effort": params["effort"], "objective": params["objective"], "progress": task.progress}
-    model, found = Streamed.fit(P, ~np.isnan(Q), rng=task.rng, queries=Q, **own)
-    assert found is not None  # queries were given
-    U = like(found.u, P[:1, :], dtype=P.dtype)
-    rest = np.concatenate([np.zeros(task.samples.n), lack(found.u)])
+    model, found = CandidateModel.fit_transform(P, Q, rng=task.rng, **own)
+    below = found.u
+    factor = np.concatenate([model.unit, below]) if model.in_memory else UnitRows(P, P.like(below, P.dtype))
+    deficit = np.concatenate([model.candidates.diagonal_deficit, diagonal_deficit(below)])
     return task.finish(
         "posterior",
         params,
-        SymmetricMatrix(factor=UnitRows(P, U), diagonal=rest, unit=True),
+        SymmetricMatrix(factor=factor, diagonal=deficit, unit=True),
         choice=model.choice.as_dict(),
-        bars=Bars(found.spread, model.choice.quantiles),
-        status=Status("computed", "expected similarities, calibrated on your own candidates, in one pass over them"),
+        bars=Bars(found.uncertainty, model.choice.quantiles) if model.trained else None,
+        status=Status(
+            "computed", f"expected similarities, calibrated on {'your own' if model.trained else 'no'} candidates"
+        ),
     )
-
-
-def is_large(P: RowTable, *, held: bool) -> bool:
-    """Whether candidates are better read block by block than brought here; `held` where they should be, if they fit."""
-    most = LARGE if held else MOVED if on_accelerator(P) else MANY
-    many = int(P.shape[0]) * int(P.shape[1]) > most
-    return int(P.shape[0]) >= FEW and (many or P.held is None)
 
 
 def from_rows(task: Task, params: dict[str, Any]) -> Completion:
@@ -106,15 +76,15 @@ def from_rows(task: Task, params: dict[str, Any]) -> Completion:
     return task.finish(
         "posterior",
         params,
-        SymmetricMatrix(factor=found.U, diagonal=lack(found.U), unit=True),
+        SymmetricMatrix(factor=found.U, diagonal=diagonal_deficit(found.U), unit=True),
         choice=found.choice.as_dict(),
         history=found.history,
-        bars=None if found.quantiles is None else Bars(np.sqrt(lack(found.U)), found.quantiles),
+        bars=None if found.quantiles is None else Bars(np.sqrt(diagonal_deficit(found.U)), found.quantiles),
         status=found.status,
     )
 
 
-def from_whole_rows(task: Task, params: dict[str, Any], whole: NDArray[np.bool_]) -> Completion:
+def from_whole_rows(task: Task, params: dict[str, Any], whole: Mask) -> Completion:
     """Complete rows with the complete ones among them as candidates; they stay where they are."""
     P, Q = HeldRows(task.table[whole]), HeldRows(task.table[~whole])
     done = from_candidates(replace(task, samples=P, queries=Q, labels=None), params)
@@ -126,7 +96,7 @@ def from_whole_rows(task: Task, params: dict[str, Any], whole: NDArray[np.bool_]
     return task.finish(
         "posterior",
         params,
-        SymmetricMatrix(factor=factor, diagonal=lack(factor), unit=True),
+        SymmetricMatrix(factor=factor, diagonal=diagonal_deficit(factor), unit=True),
         choice=done.choice,
         bars=Bars(spread, done.bars.quantiles),
         status=Status("computed", f"expected similarities, calibrated on the {n_p} complete rows"),
@@ -134,14 +104,14 @@ def from_whole_rows(task: Task, params: dict[str, Any], whole: NDArray[np.bool_]
 
 
 def fit_rows(
-    X: Matrix, rng: np.random.Generator, effort: Effort, objective: Objective, masks: NDArray[np.bool_] | None = None
+    X: Matrix, rng: np.random.Generator, effort: Effort, objective: Objective, masks: Mask | None = None
 ) -> RowsCompletion | Whole:
     """Fit a model of rows of which some are incomplete, calibrated for `masks` or for their own."""
     whole = candidates_among(X)
     if whole is None:
         return fit_factors(X, rng, effort, masks=masks)
     masks = ~np.isnan(X[~whole]) if masks is None else masks
-    model = Posterior.fit(X[whole], effort).calibrate(masks, rng=rng, effort=effort, objective=objective)
+    model = CandidateModel.fit(HeldRows(X[whole]), masks, rng=rng, effort=effort, objective=objective, growing=True)
     return Whole(model, model.vectors(X).u)
 
 
@@ -150,7 +120,7 @@ def fit_factors(
     rng: np.random.Generator,
     effort: str,
     *,
-    masks: NDArray[np.bool_] | None = None,
+    masks: Mask | None = None,
     progress: bool | None = False,
 ) -> RowsCompletion:
     """Fit the factor model of incomplete rows with as much effort as asked for."""
@@ -184,21 +154,6 @@ def from_similarities(task: Task, params: dict[str, Any]) -> Completion:
         bars=Bars(spread, found.choice.quantiles),
         status=Status("computed", "expected similarities by a local Wiener filter, calibrated on the exact block"),
     )
-
-
-def lack(U: Matrix) -> Matrix:
-    """What the squares of rows lack to 1; exactly 0 where it is rounding."""
-    rest = 1 - np.sum(U * U, axis=1)
-    return np.where(rest > 4 * U.shape[1] * np.finfo(np.float64).eps, rest, 0.0)
-
-
-def typical_length(P: Matrix) -> float:
-    """Median length of a candidate, so that squares of huge or tiny values stay in range."""
-    top = float(np.max(np.abs(P)))
-    if top == 0:
-        return 1.0
-    length = np.sqrt(np.sum((P / top) ** 2, axis=1))
-    return top * float(np.median(length[length > 0]))
 
 
 METHODS = (
