@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from simcomplete._spectral.objective import Problem
 
 import simcomplete as sc
 from simcomplete._rows.validate import as_samples
@@ -13,7 +14,6 @@ from simcomplete._spectral import methods
 from simcomplete._spectral.certify import certify
 from simcomplete._spectral.certify_passes import certify_passes
 from simcomplete._spectral.eigen.routes import largest
-from simcomplete._spectral.objective import Problem
 from simcomplete._spectral.penalties import Nuclear
 from simcomplete._spectral.solvers.exact import factor
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simcomplete._method.iterate import Limits
 from simcomplete._method.params import Parameters, Words, parameter
 from simcomplete._method.problem import CandidatesQueries, Problem, Settings, Similarities
-from simcomplete._method.spec import Method
+from simcomplete._method.spec import Method, Sizes
 from simcomplete._posterior.all_rows.em import ITERATIONS
 from simcomplete._posterior.all_rows.select import RowsCompletion, complete_rows
 from simcomplete._posterior.all_rows.split import Whole, candidates_among
-from simcomplete._posterior.candidates.grid import Objective
-from simcomplete._posterior.candidates.model import FEW, Effort, Posterior, check_settings
-from simcomplete._posterior.candidates.moments import Matrix
-from simcomplete._posterior.candidates.streamed import LARGE, Streamed
+from simcomplete._posterior.candidates.model import CandidateModel
+from simcomplete._posterior.candidates.moments import WIDE
+from simcomplete._posterior.extend import PosteriorExtension
+from simcomplete._posterior.model import Effort, Objective, diagonal_deficit, typical_length
+from simcomplete._posterior.shared.rows import Mask, Matrix
 from simcomplete._posterior.similarities.wiener import complete_similarities
 from simcomplete._result.completion import Completion
 from simcomplete._result.intervals import IntervalModel
@@ -25,11 +26,10 @@ from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
 from simcomplete._rows.derived import UnitRows
 from simcomplete._rows.table import HeldRows, RowTable
-from simcomplete._rows.xp import like, on_accelerator, to_numpy
+from simcomplete._rows.xp import to_numpy
+from simcomplete._similarity.measure import Measure
 from simcomplete.errors import InputError
 
-MANY = 2**22  # values; from here on a pass by block is cheaper than everything at once
-MOVED = 2**20  # values; fewer are brought here from an accelerator
 # Every row incomplete, effort="fast": rows as they are, one rank.
 FAST_ROWS: dict[str, Any] = {"ranks": (20,), "spaces": ("raw",)}
 
@@ -38,113 +38,85 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
     """Complete by the form that fits what was given: candidates and queries, rows alone, or similarities alone."""
     if isinstance(problem, Similarities):
         return from_similarities(problem, settings, params)
-    if problem.measure.metric != "cosine" or problem.measure.positive:
-        raise InputError("posterior estimates cosines in [-1, 1]; leave out metric and positive")
     if isinstance(problem, CandidatesQueries):
         return from_candidates(problem, settings, params)
     return from_rows(problem, settings, params)
 
 
 def from_candidates(problem: CandidatesQueries, settings: Settings, params: dict[str, Any]) -> Completion:
-    """Complete queries by the candidates' model, calibrated on the queries' own masks."""
-    if is_large(problem.candidates, held=params["effort"] == "best"):
-        return streamed(problem, settings, params)
-    scale = typical_length(problem.table[: problem.n_candidates])
-    table = problem.table / scale
-    P, Q = table[: problem.n_candidates], table[problem.n_candidates :]
-    model = Posterior.fit(P, params["effort"])
-    model = model.calibrate(~np.isnan(Q), rng=settings.rng, effort=params["effort"], objective=params["objective"])
-    found = model.vectors(Q)
-    factor = np.concatenate([model.unit, found.u])
-    trained = len(P) >= FEW
-    assert model.choice is not None  # calibrated above
-    return problem.result(
-        "posterior",
-        params,
-        SymmetricMatrix(factor=factor, diagonal=lack(factor), unit=True),
-        choice=model.choice.as_dict(),
-        interval_model=IntervalModel(found.spread, model.choice.quantiles) if trained else None,
-        status=Status("computed", f"expected similarities, calibrated on {'your own' if trained else 'no'} candidates"),
-    )
+    """Complete queries by the candidates' model, calibrated on the queries' own masks.
 
-
-def streamed(problem: CandidatesQueries, settings: Settings, params: dict[str, Any]) -> Completion:
-    """The same over candidates that are read block by block; their rows of the factor are made when asked for."""
-    P = problem.candidates
-    Q = np.asarray(to_numpy(problem.queries.array), dtype=np.float64)
+    The candidates' rows of the factor are an array where there are few, else made when they are asked for.
+    """
+    P, Q = problem.candidates, np.asarray(to_numpy(problem.queries.array), dtype=np.float64)
     own: dict[str, Any] = {"effort": params["effort"], "objective": params["objective"], "progress": settings.progress}
-    model, found = Streamed.fit(P, ~np.isnan(Q), rng=settings.rng, queries=Q, **own)
-    assert found is not None  # queries were given
-    U = like(found.u, P[:1, :], dtype=P.dtype)
-    rest = np.concatenate([np.zeros(P.n), lack(found.u)])
+    model, found = CandidateModel.fit_transform(P, Q, rng=settings.rng, **own)
+    below = found.u
+    factor = np.concatenate([model.unit, below]) if model.in_memory else UnitRows(P, P.like(below, P.dtype))
+    deficit = np.concatenate([model.candidates.diagonal_deficit, diagonal_deficit(below)])
     return problem.result(
         "posterior",
         params,
-        SymmetricMatrix(factor=UnitRows(P, U), diagonal=rest, unit=True),
+        SymmetricMatrix(factor=factor, diagonal=deficit, unit=True),
         choice=model.choice.as_dict(),
-        interval_model=IntervalModel(found.spread, model.choice.quantiles),
-        status=Status("computed", "expected similarities, calibrated on your own candidates, in one pass over them"),
+        interval_model=IntervalModel(found.uncertainty, model.choice.quantiles) if model.trained else None,
+        model=(model, 1.0),
+        status=Status(
+            "computed", f"expected similarities, calibrated on {'your own' if model.trained else 'no'} candidates"
+        ),
     )
-
-
-def is_large(P: RowTable, *, held: bool) -> bool:
-    """Whether candidates are better read block by block than brought here; `held` where they should be, if they fit."""
-    most = LARGE if held else MOVED if on_accelerator(P) else MANY
-    many = int(P.shape[0]) * int(P.shape[1]) > most
-    return int(P.shape[0]) >= FEW and (many or P.held is None)
 
 
 def from_rows(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
     """Complete rows of which every one may be incomplete: by the complete ones, or by a factor model of them all."""
-    check_settings(params["effort"], params["objective"])
     whole = candidates_among(problem.table)
     if whole is not None:
         return from_whole_rows(problem, settings, params, whole)
-    table = problem.table / typical_length(np.nan_to_num(problem.table))
-    found = fit_factors(table, settings.rng, params["effort"], progress=settings.progress)
+    scale = typical_length(np.nan_to_num(problem.table))
+    found = fit_factors(problem.table / scale, settings.rng, params["effort"], progress=settings.progress)
     return problem.result(
         "posterior",
         params,
-        SymmetricMatrix(factor=found.U, diagonal=lack(found.U), unit=True),
+        SymmetricMatrix(factor=found.U, diagonal=diagonal_deficit(found.U), unit=True),
         choice=found.choice.as_dict(),
         history=found.history,
-        interval_model=None if found.quantiles is None else IntervalModel(np.sqrt(lack(found.U)), found.quantiles),
+        interval_model=None
+        if found.quantiles is None
+        else IntervalModel(np.sqrt(diagonal_deficit(found.U)), found.quantiles),
         status=found.status,
+        model=(found, scale),
     )
 
 
-def from_whole_rows(
-    problem: Problem, settings: Settings, params: dict[str, Any], whole: NDArray[np.bool_]
-) -> Completion:
+def from_whole_rows(problem: Problem, settings: Settings, params: dict[str, Any], whole: Mask) -> Completion:
     """Complete rows with the complete ones among them as candidates; they stay where they are."""
     P, Q = HeldRows(problem.table[whole]), HeldRows(problem.table[~whole])
     done = from_candidates(CandidatesQueries(P, Q, problem.measure), settings, params)
-    n_p, factor, spread = done.n_candidates, np.empty(problem.table.shape), np.zeros(problem.n)
-    assert (
-        done.interval_model is not None and done.matrix.factor is not None
-    )  # there are enough candidates to learn from
+    n_p, factor, uncertainty = done.n_candidates, np.empty(problem.table.shape), np.zeros(problem.n)
+    assert done.interval_model is not None and done.matrix.factor is not None  # there are enough to learn from
     factor[whole] = to_numpy(done.matrix.factor[:n_p, :])
     factor[~whole] = to_numpy(done.matrix.factor[n_p:, :])
-    spread[~whole] = done.interval_model.spread
+    uncertainty[~whole] = done.interval_model.spread
     return problem.result(
         "posterior",
         params,
-        SymmetricMatrix(factor=factor, diagonal=lack(factor), unit=True),
+        SymmetricMatrix(factor=factor, diagonal=diagonal_deficit(factor), unit=True),
         choice=done.choice,
-        interval_model=IntervalModel(spread, done.interval_model.quantiles),
+        interval_model=IntervalModel(uncertainty, done.interval_model.quantiles),
         status=Status("computed", f"expected similarities, calibrated on the {n_p} complete rows"),
+        model=(Whole(done.model[0], factor), 1.0),
     )
 
 
 def fit_rows(
-    X: Matrix, rng: np.random.Generator, effort: Effort, objective: Objective, masks: NDArray[np.bool_] | None = None
+    X: Matrix, rng: np.random.Generator, effort: Effort, objective: Objective, masks: Mask | None = None
 ) -> RowsCompletion | Whole:
     """Fit a model of rows of which some are incomplete, calibrated for `masks` or for their own."""
     whole = candidates_among(X)
     if whole is None:
         return fit_factors(X, rng, effort, masks=masks)
     masks = ~np.isnan(X[~whole]) if masks is None else masks
-    model = Posterior.fit(X[whole], effort).calibrate(masks, rng=rng, effort=effort, objective=objective)
+    model = CandidateModel.fit(HeldRows(X[whole]), masks, rng=rng, effort=effort, objective=objective, growing=True)
     return Whole(model, model.vectors(X).u)
 
 
@@ -153,7 +125,7 @@ def fit_factors(
     rng: np.random.Generator,
     effort: str,
     *,
-    masks: NDArray[np.bool_] | None = None,
+    masks: Mask | None = None,
     progress: bool | None = False,
 ) -> RowsCompletion:
     """Fit the factor model of incomplete rows with as much effort as asked for."""
@@ -178,30 +150,27 @@ def from_similarities(problem: Similarities, settings: Settings, params: dict[st
         query_diagonal=np.diag(S)[n_p:],
         exact=True,
     )
-    spread = np.sqrt(np.maximum(1 - found.lengths**2, 1e-4))
+    uncertainty = np.sqrt(np.maximum(1 - found.lengths**2, 1e-4))
     return problem.result(
         "posterior",
         params,
         SymmetricMatrix(factor=found.factor, diagonal=found.diagonal),
         choice=found.as_dict(),
-        interval_model=IntervalModel(spread, found.choice.quantiles),
+        interval_model=IntervalModel(uncertainty, found.choice.quantiles),
         status=Status("computed", "expected similarities by a local Wiener filter, calibrated on the exact block"),
     )
 
 
-def lack(U: Matrix) -> Matrix:
-    """What the squares of rows lack to 1; exactly 0 where it is rounding."""
-    rest = 1 - np.sum(U * U, axis=1)
-    return np.where(rest > 4 * U.shape[1] * np.finfo(np.float64).eps, rest, 0.0)
+def extension(done: Completion, rows: RowTable, measure: Measure) -> PosteriorExtension:
+    """What adds rows to a completion: the model that made it."""
+    model, scale = done.model
+    return PosteriorExtension(model, rows, scale, measure)
 
 
-def typical_length(P: Matrix) -> float:
-    """Median length of a candidate, so that squares of huge or tiny values stay in range."""
-    top = float(np.max(np.abs(P)))
-    if top == 0:
-        return 1.0
-    length = np.sqrt(np.sum((P / top) ** 2, axis=1))
-    return top * float(np.median(length[length > 0]))
+def work(sizes: Sizes, params: Mapping[str, Any]) -> float:
+    """A Gram matrix in each space, and a Cholesky factor for every simulated mask; wide rows have a low-rank one."""
+    each = sizes.d**3 if sizes.d <= WIDE else sizes.d * 96**2
+    return {"fast": 0.3, "full": 1.0, "best": 5.0}[params["effort"]] * (8.0 * sizes.n * sizes.d**2 + 60.0 * each)
 
 
 METHODS = (
@@ -220,11 +189,12 @@ METHODS = (
         parameters=Parameters(
             parameter("effort", "full", Words("full", "fast", "best"), meaning="how much is tried when calibrating"),
             parameter(
-                "objective", "error", Words("error", "recall"), meaning="small squared error, or the ten nearest"
+                "objective", "error", Words("error", "recall"), meaning="small squared error, or the ten nearest found"
             ),
         ),
         shared=frozenset(),
-        work=lambda sizes, params: 8.0 * sizes.n * sizes.d**2 + 2e3 * sizes.d**3,
+        extend=extension,
+        work=work,
         run=run,
     ),
 )

@@ -11,18 +11,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from simcomplete._api import complete
 from simcomplete._method.given import generator
-from simcomplete._posterior.all_rows.select import RowsCompletion
-from simcomplete._posterior.all_rows.split import Whole
-from simcomplete._posterior.candidates.grid import Objective
-from simcomplete._posterior.candidates.model import Effort, Posterior, check_settings
-from simcomplete._posterior.candidates.streamed import Streamed
-from simcomplete._posterior.method import fit_rows, is_large, typical_length
+from simcomplete._posterior.candidates.model import CandidateModel
+from simcomplete._posterior.extend import PosteriorExtension
+from simcomplete._posterior.method import fit_rows
+from simcomplete._posterior.model import Effort, Objective, PosteriorModel, check_settings
 from simcomplete._result.completion import Completion
 from simcomplete._result.search import Neighbours, among, check_k
 from simcomplete._rows.files import is_out_of_core
-from simcomplete._rows.table import RowTable, as_table
+from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.validate import as_array, as_rows
-from simcomplete._rows.xp import is_array, on_accelerator, to_numpy
+from simcomplete._rows.xp import is_array, is_numpy, on_accelerator, to_numpy
 from simcomplete.errors import InputError
 
 PATTERNS = 200  # masks to calibrate for when none are given
@@ -97,25 +95,16 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self : object
             The fitted estimator.
         """
-        P = self._candidates(X)
+        table = self._candidates(X)
         check_settings(self.effort, self.objective)
-        self._dtype = to_numpy(P[:1, :]).dtype
-        holes = isinstance(P, np.ndarray) and bool(np.isnan(P).any())
-        if not holes and is_large(as_table(P), held=True):  # held rows can grow and be forgotten
-            self._scale = 1.0
-            rng = generator(self.random_state)
-            patterns = self._shown(masks, int(P.shape[1]), rng)
-            own: dict[str, Any] = {"effort": self.effort, "objective": self.objective}
-            self._keep(Streamed.fit(P, patterns, rng=rng, **own)[0])
-            return self
-        P = np.asarray(P, dtype=np.float64)
-        self._scale = typical_length(np.nan_to_num(P))
-        if holes:
-            shown = None if masks is None else self._patterns(masks, P.shape[1])
-            rng = generator(self.random_state)
-            self._keep(fit_rows(P / self._scale, rng, self.effort, self.objective, shown))
+        self._dtype = to_numpy(table[:1, :]).dtype
+        rng = generator(self.random_state)
+        if table.held is not None and is_numpy(table.held) and np.isnan(table.held).any():
+            shown = None if masks is None else self._patterns(masks, table.d)
+            X64 = np.asarray(table.held, dtype=np.float64)
+            self._keep(fit_rows(X64, rng, self.effort, self.objective, shown), table)
         else:
-            self._calibrate(Posterior.fit(P / self._scale, self.effort), masks)
+            self._calibrate(table, masks, rng)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -137,7 +126,7 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             return self.fit(X)
         model = self._growing("partial_fit")
         P = self._checked(X, reset=False, complete=True).astype(np.float64)
-        self._keep(model.with_rows(P / self._scale))
+        self._keep_candidates(model.with_rows(P))
         return self
 
     def forget(self, rows: Any) -> Self:
@@ -162,7 +151,7 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             raise InputError(f"rows={rows!r} does not fit the {n} candidates: {error}") from error
         if len(gone) == n:
             raise InputError(f"all {n} candidates would be forgotten; keep at least one, or fit anew")
-        self._keep(model.without(gone))
+        self._keep_candidates(model.without(gone))
         return self
 
     def recalibrate(self, masks: Any = None) -> Self:
@@ -179,7 +168,8 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             The estimator.
         """
         check_is_fitted(self)
-        self._calibrate(self._growing("recalibrate"), masks)
+        model = self._growing("recalibrate")
+        self._calibrate(model.candidates.table, masks, generator(self.random_state))
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
@@ -197,7 +187,7 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """
         check_is_fitted(self)
         Q = self._checked(X, reset=False)
-        return self._model.vectors(Q.astype(np.float64) / self._scale).u.astype(Q.dtype, copy=False)
+        return self._model.vectors(Q.astype(np.float64)).u.astype(Q.dtype, copy=False)
 
     def search(self, X: Any, k: int = 10) -> Neighbours:
         """Find the `k` most similar candidates of rows with missing values.
@@ -233,19 +223,19 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         own: dict[str, Any] = {"effort": self.effort, "objective": self.objective, "memory": memory, "out": out}
         return complete(P, Q, method="posterior", random_state=self.random_state, **own)
 
-    def _candidates(self, X: Any) -> Any:
+    def _candidates(self, X: Any) -> RowTable:
         """Candidates as they are read: from where they lie, or checked as scikit-learn does."""
         if not (is_out_of_core(X) or (is_array(X) and on_accelerator(X))):
-            return self._checked(X, reset=True)
+            return HeldRows(self._checked(X, reset=True))
         rows = as_rows(X, "candidates", complete=True)
-        self.n_features_in_ = int(rows.shape[1])
+        self.n_features_in_ = rows.d
         self.__dict__.pop("feature_names_in_", None)
-        return rows if is_large(rows, held=True) else to_numpy(rows.whole())
+        return rows
 
-    def _calibrate(self, model: Posterior, masks: Any) -> None:
-        rng = generator(self.random_state)
-        shown = self._shown(masks, model.P.shape[1], rng)
-        self._keep(model.calibrate(shown, rng=rng, effort=self.effort, objective=self.objective))
+    def _calibrate(self, table: RowTable, masks: Any, rng: np.random.Generator) -> None:
+        shown = self._shown(masks, table.d, rng)
+        own: dict[str, Any] = {"effort": self.effort, "objective": self.objective, "growing": True}
+        self._keep_candidates(CandidateModel.fit(table, shown, rng=rng, **own))
 
     def _shown(self, masks: Any, d: int, rng: np.random.Generator) -> NDArray[np.bool_]:
         if masks is not None:
@@ -262,17 +252,24 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             )
         return shown
 
-    def _keep(self, model: Posterior | RowsCompletion | Whole | Streamed) -> None:
-        self._model = model
+    def _keep_candidates(self, model: CandidateModel) -> None:
+        self._keep(model, model.candidates.table)
+
+    def _keep(self, model: PosteriorModel, rows: RowTable) -> None:
+        self._model, self._rows = model, rows
         unit = model.unit
         self.candidates_ = unit if isinstance(unit, RowTable) else unit.astype(self._dtype, copy=False)
-        assert model.choice is not None  # calibrated before it is kept
         self.choice_ = model.choice.as_dict()
         self._n_features_out = model.unit.shape[1]
 
-    def _growing(self, what: str) -> Posterior:
+    def _fitted_extension(self) -> PosteriorExtension:
+        """What scorers ask for: vectors and overlap similarities of new rows."""
+        check_is_fitted(self)
+        return PosteriorExtension(self._model, self._rows)
+
+    def _growing(self, what: str) -> CandidateModel:
         """The model of complete candidates, which alone can change without a new fit."""
-        if not isinstance(self._model, Posterior):
+        if not isinstance(self._model, CandidateModel) or not self._model.in_memory:
             raise InputError(f"{what} needs a model of complete candidates that are in memory: fit anew")
         return self._model
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from simcomplete._posterior.all_rows.em import Factors, Filled
 from simcomplete._posterior.all_rows.packing import Matrix, Rows, positive, unit
-from simcomplete._posterior.shared.neighbours import MOST, smoothing, spread
+from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, smoothing, sparse_weights
 from simcomplete._result.search import top_k
 
 NEIGHBOURS = 10.0  # effective number
@@ -42,8 +42,8 @@ class Local:
         for part, some in rows.blocks(factors.row_bytes + 16 * len(self.values)):
             cosines = unit(filled.values[part]) @ self.directions.T
             near = np.where(cosines > SAME, -1.0, cosines * self.lengths)
-            ids, best = top_k(near, min(MOST, len(self.values) - 1))
-            mean = spread(ids, smoothing(np.asarray(best), NEIGHBOURS), len(self.values)) @ self.values
+            ids, best = top_k(near, min(MAX_NEIGHBOURS, len(self.values) - 1))
+            mean = sparse_weights(ids, smoothing(np.asarray(best), NEIGHBOURS), len(self.values)) @ self.values
             latent = factors.expect(Rows(mean * some.observed, some.observed, some.pattern))
             out[part] = (mean - factors.mean - latent.z @ factors.loadings.T) * (1.0 - some.observed)
         return out

@@ -18,7 +18,7 @@ from simcomplete._method.iterate import Limits, Run
 from simcomplete._posterior.all_rows.calibrate import Calibration, Rehearsal, RowModel
 from simcomplete._posterior.all_rows.em import ITERATIONS, State, fit
 from simcomplete._posterior.all_rows.packing import Matrix, Rows, Scaling, groups, keys, positive
-from simcomplete._posterior.candidates.model import Vectors
+from simcomplete._posterior.model import Vectors
 from simcomplete._result.status import Status
 
 RANKS = (5, 10, 20, 40)

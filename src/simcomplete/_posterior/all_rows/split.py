@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from simcomplete._posterior.candidates.grid import Choice
-from simcomplete._posterior.candidates.model import Posterior, Vectors
-from simcomplete._posterior.candidates.moments import Matrix
+from simcomplete._posterior.candidates.grid import GridChoice
+from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._posterior.candidates.stack import Stack
+from simcomplete._posterior.model import Vectors
+from simcomplete._posterior.shared.rows import Mask, Matrix
 
 FEWEST = 100  # complete rows
 SHARE = 0.4  # of all observed values; with less in complete rows the factor model, which sees all, errs less
 
 
-def candidates_among(X: Matrix) -> NDArray[np.bool_] | None:
+def candidates_among(X: Matrix) -> Mask | None:
     """Tell which rows are complete, where they can be candidates for the others; None where they should not.
 
     Examples
@@ -29,7 +29,7 @@ def candidates_among(X: Matrix) -> NDArray[np.bool_] | None:
     >>> candidates_among(X)
     """
     observed = ~np.isnan(X)
-    whole: NDArray[np.bool_] = np.all(observed, axis=1)
+    whole: Mask = np.all(observed, axis=1)
     count = int(whole.sum())
     enough = FEWEST <= count < len(X) and count * X.shape[1] >= SHARE * int(observed.sum())
     return whole if enough else None
@@ -39,11 +39,11 @@ def candidates_among(X: Matrix) -> NDArray[np.bool_] | None:
 class Whole:
     """A model of the complete rows, and the vectors of all rows by it."""
 
-    model: Posterior = field(repr=False)
+    model: CandidateModel = field(repr=False)
     unit: Matrix
 
     @property
-    def choice(self) -> Choice | Stack | None:
+    def choice(self) -> GridChoice | Stack:
         """What was chosen."""
         return self.model.choice
 

@@ -8,141 +8,122 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._posterior.candidates.moments import Matrix, Statistics
+from simcomplete._posterior.candidates.moments import Statistics
 from simcomplete._posterior.shared.holdout import COPY
-from simcomplete._result.search import Neighbours, best_of_both, top_k
+from simcomplete._posterior.shared.neighbours import Nearest, Probes
+from simcomplete._posterior.shared.rows import Matrix, scaled_rows
 from simcomplete._rows.xp import Array, astype, like, namespace, to_numpy
-from simcomplete._similarity.gram import symmetric_product
 
 
-class Moments(NamedTuple):
-    """Number, sum, sum of outer products and range of rows."""
+class Sums(NamedTuple):
+    """Of some rows in one space: the smallest and largest value of every feature and, if wanted, statistics.
 
-    n: float
-    total: Array
-    outer: Array
-    low: Array
-    high: Array
+    `excluded` are the statistics of the excluded rows among them, None where there are none.
+    """
+
+    lowest: Array
+    highest: Array
+    statistics: Statistics | None
+    excluded: Statistics | None
 
     @classmethod
-    def of(cls, X: Array) -> Moments:
-        """Of some rows."""
+    def of(cls, X: Array, centre: Array | None, excluded: NDArray[np.int64]) -> Sums:
+        """Of a block; statistics about a centre, none where there is no centre."""
         xp = namespace(X)
-        return cls(float(X.shape[0]), xp.sum(X, axis=0), symmetric_product(X), xp.min(X, axis=0), xp.max(X, axis=0))
+        whole = part = None
+        if centre is not None:
+            whole = Statistics.of(X, centre)
+            part = Statistics.of(xp.take(X, like(excluded, X), axis=0), centre) if len(excluded) else None
+        return cls(xp.min(X, axis=0), xp.max(X, axis=0), whole, part)
 
-    def plus(self, other: Moments | None) -> Moments:
+    def plus(self, other: Sums) -> Sums:
         """Of these and other rows."""
-        if other is None:
-            return self
-        xp = namespace(self.total)
-        return Moments(
-            self.n + other.n,
-            self.total + other.total,
-            self.outer + other.outer,
-            xp.minimum(self.low, other.low),
-            xp.maximum(self.high, other.high),
+        xp = namespace(self.lowest)
+        return Sums(
+            xp.minimum(self.lowest, other.lowest),
+            xp.maximum(self.highest, other.highest),
+            _sum(self.statistics, other.statistics),
+            _sum(self.excluded, other.excluded),
         )
 
-    def without(self, some: Moments | None) -> Statistics:
-        """Statistics without some of the rows."""
-        whole = self.statistics
-        if some is None:
-            return whole
-        gone = some.statistics
-        return Statistics(whole.n - gone.n, whole.total - gone.total, whole.outer - gone.outer)
-
     @property
-    def statistics(self) -> Statistics:
-        """All that a Gaussian needs, in NumPy."""
-        return Statistics(self.n, to_numpy(self.total), to_numpy(self.outer))
-
-    @property
-    def lowest(self) -> Matrix:
-        """Smallest value of every feature."""
-        return to_numpy(self.low)
-
-    @property
-    def highest(self) -> Matrix:
-        """Largest value of every feature."""
-        return to_numpy(self.high)
+    def ranges(self) -> tuple[Matrix, Matrix]:
+        """Smallest and largest values, in NumPy."""
+        return to_numpy(self.lowest), to_numpy(self.highest)
 
 
-class Seen(NamedTuple):
-    """Sums over rows seen so far, and the nearest of them to every probe."""
+def _sum(a: Statistics | None, b: Statistics | None) -> Statistics | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return a.plus(b)
 
-    moments: dict[str, Moments]
-    copies: dict[str, Moments | None]
-    best: Neighbours
-    masks: Matrix
+
+class PassResult(NamedTuple):
+    """Sums over the rows so far by space, the nearest of them to every probe, and where excluded and zero rows are."""
+
+    sums: dict[str, Sums]
+    near: Nearest
+    excluded: NDArray[np.int64]
+    zero: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class PassOf:
+class CandidatePass:
     """What the pass does with a block of candidates.
 
     Attributes
     ----------
-    values : array of shape (m, d)
-        Probes: unit rows on what is observed, 0 elsewhere; the first `real` are queries, the others simulated.
-    masks, which
-        Distinct masks, and which of them every probe has.
-    held : array or None
-        The unit rows that play queries: they and their copies are no neighbours of simulated queries.
-    names : tuple of str
-        Spaces whose moments are wanted.
-    factor : float
-        Rows are multiplied with it.
+    probes : Probes
+        Rows whose nearest candidates are wanted; those from `since` on are simulated queries.
     most : int
-        Neighbours to keep.
-    shown : array of shape (m, d)
-        1 where a probe is observed, in NumPy, to be passed on.
+        How many neighbours to keep.
+    scale : float
+        Candidates are divided by it.
+    centres : dict of str to array or None
+        Spaces whose sums are wanted, and what their statistics are taken about; None for no statistics.
+    excluded : array of int
+        Positions of candidates, rising, that are no neighbours of simulated queries.
+    copies_of : array of shape (held out, d) or None
+        Unit rows: candidates with nearly the same direction are excluded, too.
     """
 
-    values: Array
-    masks: Array
-    which: NDArray[np.int64]
-    held: Array | None
-    real: int
-    names: tuple[str, ...]
-    factor: float
+    probes: Probes
     most: int
-    shown: Matrix
+    scale: float
+    since: int
+    centres: dict[str, Array | None]
+    excluded: NDArray[np.int64]
+    copies_of: Array | None
 
-    def __call__(self, X: Array, start: int) -> Seen:
+    def __call__(self, X: Array, start: int) -> PassResult:
         """Gather from one block."""
-        xp = namespace(self.values)
-        Z = astype(X, xp.float64) * self.factor
-        squares = Z * Z
-        length = xp.sqrt(xp.sum(squares, axis=1, keepdims=True))
-        unit = Z / xp.where(length > 0, length, xp.ones_like(length))
-        energy = self.masks @ squares.T
-        root = xp.sqrt(xp.where(energy > 0, energy, xp.ones_like(energy)))
-        shared = len(self.which) > int(root.shape[0])  # masks that repeat
-        cosine = self.values @ Z.T / (xp.take(root, like(self.which, Z), axis=0) if shared else root)
-        same = np.zeros(0, np.int64)
-        if self.held is not None:
-            alike = xp.any(self.held @ unit.T > COPY, axis=0)
-            same = np.flatnonzero(to_numpy(alike))
-        if len(same):
-            simulated = like(np.arange(len(self.which)) >= self.real, Z)
-            cosine = xp.where(simulated[:, None] & alike[None, :], xp.full_like(cosine, -np.inf), cosine)
-        ids, scores = top_k(cosine, min(self.most, int(X.shape[0])))
-        forms = {"raw": Z, "unit": unit}
-        copies: dict[str, Moments | None] = dict.fromkeys(self.names)
-        if len(same):
-            gone = like(same, Z)
-            copies = {name: Moments.of(xp.take(forms[name], gone, axis=0)) for name in self.names}
-        return Seen(
-            {name: Moments.of(forms[name]) for name in self.names},
-            copies,
-            Neighbours(ids + start, scores),
-            self.shown,
+        xp = namespace(X)
+        raw, unit = scaled_rows(astype(X, xp.float64), self.scale)
+        squares = unit * unit
+        gone = self._excluded(unit, start)
+        where = np.flatnonzero(gone)
+        near = self.probes.nearest(unit, squares, self.most, gone if len(where) else None, self.since)
+        forms = {"raw": raw, "unit": unit}
+        return PassResult(
+            {name: Sums.of(forms[name], centre, where) for name, centre in self.centres.items()},
+            near._replace(ids=near.ids + start),
+            where + start,
+            np.flatnonzero(to_numpy(xp.sum(squares, axis=1)) == 0) + start,
         )
 
-    def merge(self, a: Seen, b: Seen) -> Seen:
-        """Put two gatherings together; `a` has the lower rows."""
-        copies = {
-            name: b.copies[name] if mine is None else mine.plus(b.copies[name]) for name, mine in a.copies.items()
-        }
-        moments = {name: mine.plus(b.moments[name]) for name, mine in a.moments.items()}
-        return Seen(moments, copies, best_of_both(a.best, b.best, self.most), self.shown)
+    def _excluded(self, unit: Array, start: int) -> NDArray[np.bool_]:
+        gone = np.zeros(int(unit.shape[0]), dtype=bool)
+        first, last = np.searchsorted(self.excluded, [start, start + len(gone)])
+        gone[self.excluded[first:last] - start] = True
+        if self.copies_of is not None:
+            gone |= to_numpy(namespace(unit).any(self.copies_of @ unit.T > COPY, axis=0))
+        return gone
+
+    def merge(self, a: PassResult, b: PassResult) -> PassResult:
+        """Put two results together; `a` has the lower rows."""
+        return PassResult(
+            {name: mine.plus(b.sums[name]) for name, mine in a.sums.items()},
+            a.near.merged(b.near, self.most),
+            np.concatenate([a.excluded, b.excluded]),
+            np.concatenate([a.zero, b.zero]),
+        )

@@ -1,4 +1,4 @@
-"""Completions of incomplete rows in one space: a global one, and how far each local prior moves it.
+"""Conditional means of incomplete rows in one space: a global one, and how far each local prior moves it.
 
 Everything is linear in the strength a of the local prior: m = m_global + a * shift, so several strengths and several
 neighbour weights share one factorisation.
@@ -7,102 +7,59 @@ neighbour weights share one factorisation.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
 from simcomplete._posterior.candidates.covariance import Conditioner, Covariance
-from simcomplete._posterior.candidates.moments import Matrix, Statistics, WideStatistics, statistics
-from simcomplete._posterior.shared.neighbours import MOST, Nearest, smoothing
+from simcomplete._posterior.candidates.moments import Space
+from simcomplete._posterior.candidates.source import Candidates, NeighbourRows, no_positions
+from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, smoothing
+from simcomplete._posterior.shared.rows import Mask, Matrix
 
+NOTHING = 1e-14  # values that are smaller, in units of the candidates' length, come from rounding
 MIDDLE = 10  # effective number of neighbours that sets the scale of a row
 
 
 @dataclass(frozen=True)
-class Space:
-    """Candidates as rows, raw or with unit length, and what is known of them together."""
-
-    name: str
-    rows: Matrix
-    statistics: Statistics | WideStatistics
-    lowest: Matrix
-    highest: Matrix
-    typical: float  # median length of a raw row
-
-    @cached_property
-    def squares(self) -> Matrix:
-        """Squared rows, for the neighbours' variance."""
-        return self.rows * self.rows
-
-    @classmethod
-    def of(cls, name: str, P: Matrix) -> Space:
-        """Take candidates raw or unit."""
-        X = P if name == "raw" else unit_rows(P)
-        typical = float(np.median(np.sqrt(np.sum(P * P, axis=1))))
-        return cls(name, X, statistics(X), X.min(axis=0), X.max(axis=0), typical)
-
-    def without(self, rest: NDArray[np.int64], gone: NDArray[np.int64], *, bounds: bool = False) -> Space:
-        """The same space with rows taken out: statistics are downdated, no second pass over the others.
-
-        With `bounds` the range of features is that of the rest, too.
-        """
-        rows = self.rows[rest]
-        known = self.statistics
-        left = known.without(self.rows[gone]) if isinstance(known, Statistics) else WideStatistics(rows)
-        space = replace(self, rows=rows, statistics=left)
-        return replace(space, lowest=rows.min(axis=0), highest=rows.max(axis=0)) if bounds else space
-
-    def over(self, rows: Matrix, squares: Matrix, known: Statistics | WideStatistics) -> Space:
-        """The same space with other rows to be neighbours, their squares, and statistics of its own."""
-        space = replace(self, rows=rows, statistics=known)
-        space.__dict__["squares"] = squares  # at hand already
-        return space
-
-    def with_rows(self, P: Matrix) -> Space:
-        """The same space with more candidates, given raw."""
-        X = P if self.name == "raw" else unit_rows(P)
-        rows = np.concatenate([self.rows, X])
-        known = self.statistics
-        return replace(
-            self,
-            rows=rows,
-            statistics=known.with_rows(X) if isinstance(known, Statistics) else WideStatistics(rows),
-            lowest=np.minimum(self.lowest, X.min(axis=0)),
-            highest=np.maximum(self.highest, X.max(axis=0)),
-        )
-
-
-@dataclass(frozen=True)
 class Queries:
-    """Incomplete rows: values with 0 where missing, the mask, and their nearest candidates."""
+    """Incomplete rows, in units of the candidates' typical length, and their nearest candidates.
+
+    Attributes
+    ----------
+    values, observed : array of shape (rows, d)
+        Values with 0 where missing, and the mask.
+    neighbours : NeighbourRows
+        Their nearest candidates.
+    source : Candidates
+        All candidates, to search among.
+    excluded : array of int
+        Positions of candidates that must not be found.
+    """
 
     values: Matrix
-    observed: NDArray[np.bool_]
-    near: Nearest
+    observed: Mask
+    neighbours: NeighbourRows
+    source: Candidates = field(repr=False)
+    excluded: NDArray[np.int64] = field(default_factory=no_positions, repr=False)
 
     def some(self, rows: slice, most: int) -> Queries:
         """Some of the rows, with fewer neighbours each."""
-        return Queries(self.values[rows], self.observed[rows], self.near.some(rows, most))
+        neighbours = self.neighbours.some(rows, most)
+        return replace(self, values=self.values[rows], observed=self.observed[rows], neighbours=neighbours)
 
 
-def unit_rows(X: Matrix) -> Matrix:
-    """Rows divided by their length; zero rows stay."""
-    length = np.sqrt(np.sum(X * X, axis=1, keepdims=True))
-    return X / np.where(length > 0, length, 1.0)
-
-
-class Fills:
+class ConditionalMeans:
     """Completions of rows in a space with one shrinkage: m = m_global + a * shift of a local prior.
 
     Parameters
     ----------
     space : Space
-        Candidates.
+        What is known of all candidates.
     queries : Queries
-        What to complete; their neighbours are positions in `space.rows`.
+        What to complete.
     delta : float
         Shrinkage of the covariance.
     """
@@ -110,10 +67,10 @@ class Fills:
     def __init__(self, space: Space, queries: Queries, delta: float) -> None:
         self.space = space
         self.observed = queries.observed
-        self.values = queries.values if space.name == "raw" else rescaled(space, queries)
+        self.values = queries.values if space.name == "raw" else rescaled(queries)
         self._shrunk = space.statistics.covariance.shrunk(delta)
         self._conditioner = Conditioner(self._shrunk, self.observed)
-        self._sides: dict[str, Matrix] = {}
+        self._offsets: dict[str, Matrix] = {}
         self._alphas: dict[str, Matrix] = {}
         self.means: dict[str, Matrix] = {}
         self.shifts: dict[str, Matrix] = {}
@@ -122,52 +79,48 @@ class Fills:
         (self._alpha,) = self._conditioner.weigh(self._global[None])
         self.filled = mu + self._shrunk.times(self._alpha)
 
-    def add(self, priors: Mapping[str, scipy.sparse.csr_array]) -> None:
-        """Compute the shifts of local priors, given as weights over the candidates."""
-        mu = self.space.statistics.mean
-        for name, W in priors.items():
-            self.means[name] = W @ self.space.rows
-            offset = self.means[name] - np.asarray(W.sum(axis=1))[:, None] * mu
-            self._sides[name] = offset
-        names = list(priors)
-        sides = np.stack([np.where(self.observed, self._sides[name], 0.0) for name in names])
-        for name, alpha in zip(names, self._conditioner.weigh(sides), strict=True):
+    def add(self, neighbours: NeighbourRows, weights: Mapping[str, scipy.sparse.csr_array]) -> None:
+        """Compute the shifts of local priors, given as weights over neighbours."""
+        mu, rows = self.space.statistics.mean, neighbours.rows[self.space.name]
+        for name, W in weights.items():
+            self.means[name] = W @ rows
+            self._offsets[name] = self.means[name] - np.asarray(W.sum(axis=1))[:, None] * mu
+        sides = np.stack([np.where(self.observed, self._offsets[name], 0.0) for name in weights])
+        for name, alpha in zip(weights, self._conditioner.weigh(sides), strict=True):
             self._alphas[name] = alpha
-            self.shifts[name] = self._sides[name] - self._shrunk.times(alpha)
+            self.shifts[name] = self._offsets[name] - self._shrunk.times(alpha)
 
     def completion(self, name: str, a: float, clip: bool = False) -> Matrix:
         """m = m_global + a * shift; observed values stay, others are clipped to the candidates' range on request."""
         m = self.filled + a * self.shifts[name] if a else self.filled
         if clip:
             m = np.clip(m, self.space.lowest, self.space.highest)
-        return np.where(self.observed, self.values, m)
+        return np.where(self.observed, self.values, np.where(np.abs(m) > NOTHING, m, 0.0))
 
-    def features(self, name: str, W: scipy.sparse.csr_array) -> Matrix:
+    def features(self, neighbours: NeighbourRows, name: str, W: scipy.sparse.csr_array) -> Matrix:
         """Features that tell how uncertain rows are, by a local prior whose weights sum to 1."""
-        gap = np.where(self.observed, self._global - self._sides[name], 0.0)
+        gap = np.where(self.observed, self._global - self._offsets[name], 0.0)
         return uncertainty(
             self.values,
             self.observed,
             self.means[name],
-            W @ self.space.squares,
+            W @ neighbours.squares[self.space.name],
             np.sum(gap * (self._alpha - self._alphas[name]), axis=1),
             self.space.statistics.covariance,
         )
 
 
-def rescaled(space: Space, queries: Queries) -> Matrix:
+def rescaled(queries: Queries) -> Matrix:
     """Queries brought to the scale of unit rows: by the energy their neighbours have on the same features."""
-    near = queries.some(slice(None), MOST).near
+    near = queries.neighbours.near.some(slice(None), MAX_NEIGHBOURS)
     expected = np.sqrt(np.maximum(np.sum(smoothing(near.cosines, MIDDLE) * near.energies, axis=1), 0.0))
     own = np.sqrt(np.sum(queries.values**2, axis=1))
-    # Neighbours with nothing on these features tell no scale: then that of a typical candidate.
-    c = np.where(expected > 0, own / np.where(expected > 0, expected, 1.0), space.typical)
+    # Neighbours with nothing on these features tell no scale: then that of a typical candidate, which is 1.
+    c = np.where(expected > 0, own / np.where(expected > 0, expected, 1.0), 1.0)
     return queries.values / np.where(c > 0, c, 1.0)[:, None]
 
 
-def uncertainty(
-    q: Matrix, o: NDArray[np.bool_], mean: Matrix, second: Matrix, distance: Matrix, C: Covariance
-) -> Matrix:
+def uncertainty(q: Matrix, o: Mask, mean: Matrix, second: Matrix, distance: Matrix, C: Covariance) -> Matrix:
     """Four cheap logarithms that tell how much of a row stays unknown, (rows, 4).
 
     Neighbours' variance on what is missing; distance to their mean on what is observed, plain and by the model;
@@ -177,14 +130,14 @@ def uncertainty(
     d = len(variances)
     trace = max(float(variances.sum()), 1e-300)
     count = np.maximum(o.sum(axis=1), 1)
-    f1 = np.sum(np.where(o, 0.0, second - mean * mean), axis=1)
+    f1 = np.sum(np.where(o, 0.0, second - mean * mean), axis=1)  # a difference: below NOTHING it is rounding
     f2 = np.sum(np.where(o, (q - mean) ** 2, 0.0), axis=1) / count
     f3 = distance / count
     f4 = np.sum(np.where(o, 0.0, variances), axis=1)
     return np.column_stack(
         [
-            np.log(np.maximum(f1, 1e-12 * trace)),
-            np.log(np.maximum(f2, 1e-9 * trace / d)),
+            np.log(np.maximum(f1, 1e-12 * trace + NOTHING)),
+            np.log(np.maximum(f2, 1e-9 * trace / d + NOTHING**2)),
             np.log(np.maximum(f3, 0.0) + 1e-3),
             np.log(np.maximum(f4, 1e-12 * trace)),
         ]

@@ -11,11 +11,10 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from simcomplete._posterior.shared.neighbours import distinct
+from simcomplete._posterior.shared.rows import Mask, Matrix, distinct_masks
 
-Matrix = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Solve = Callable[[Matrix], Matrix]
+SMALLEST_VARIANCE = 1e-200  # that can be divided by without leaving the range of numbers
 REMEMBERED = 32  # masks whose factorisation is kept between calls
 
 
@@ -148,7 +147,7 @@ def target(variances: Matrix) -> Matrix:
 
 def groups(observed: Mask) -> Iterator[tuple[Mask, NDArray[np.int64]]]:
     """Rows that share a mask, so that each mask is factorised once."""
-    first, which = distinct(observed)
+    first, which = distinct_masks(observed)
     order = np.argsort(which, kind="stable")
     edges = np.searchsorted(which[order], np.arange(len(first) + 1))
     for g, row in enumerate(first):
@@ -157,9 +156,10 @@ def groups(observed: Mask) -> Iterator[tuple[Mask, NDArray[np.int64]]]:
 
 def cholesky(A: Matrix) -> Solve:
     """Factorise; one that fails is tried again with 1e-4 of the mean variance on the diagonal."""
-    for extra in (0.0, 1e-4, 1e-2):
+    mean = np.trace(A) / max(len(A), 1)
+    for extra in (0.0, 1e-4, 1e-2) if mean > SMALLEST_VARIANCE else ():
         try:
-            lifted = A if extra == 0 else A + extra * max(np.trace(A) / len(A), 1e-300) * np.eye(len(A))
+            lifted = A if extra == 0 else A + extra * mean * np.eye(len(A))
             factor = scipy.linalg.cho_factor(lifted, lower=True, check_finite=False)
         except np.linalg.LinAlgError:
             continue

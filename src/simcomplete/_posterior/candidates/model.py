@@ -1,139 +1,210 @@
-"""The posterior model: fit candidates once, calibrate on masks, then turn incomplete rows into vectors to search with.
+"""The posterior model of complete candidates: fitted once, then incomplete rows become vectors to search with.
 
-For unit rows E[cos(p, q) | observed] = p . E[q/|q| | observed] for every candidate p, so the best estimate in the
-squared sense needs one vector u per query, at most 1 long: similarities are products with it.
+One pass over the candidates sums what the Gaussian needs and finds the nearest candidates of every query, real and
+simulated. All that comes after looks at those neighbours' rows only, so that it does not matter where the candidates
+lie, or how many there are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._posterior.candidates.conditional import Queries, Space, unit_rows
-from simcomplete._posterior.candidates.grid import Choice, Objective, choose, choose_fast, untrained
-from simcomplete._posterior.candidates.local import RIDGE_MOST
-from simcomplete._posterior.candidates.moments import Matrix
+from simcomplete._posterior.candidates.conditional import Queries
+from simcomplete._posterior.candidates.fitting import Gathered
+from simcomplete._posterior.candidates.grid import GridChoice, learn_fast, learn_grid, untrained
+from simcomplete._posterior.candidates.moments import Space, Statistics, WideStatistics
+from simcomplete._posterior.candidates.simulate import Holdout, pool_size
+from simcomplete._posterior.candidates.source import Candidates, no_positions
 from simcomplete._posterior.candidates.stack import Stack, learn_stack
-from simcomplete._posterior.shared.holdout import rehearse
-from simcomplete._posterior.shared.neighbours import MOST, nearest
-from simcomplete.errors import InputError
+from simcomplete._posterior.model import Effort, Objective, Vectors, check_settings
+from simcomplete._posterior.shared.neighbours import Nearest
+from simcomplete._posterior.shared.rows import Mask, Matrix, ObservedRows
+from simcomplete._rows.table import RowTable
 
-Effort = Literal["full", "fast", "best"]
-FEW = 40  # below this many candidates there is nothing to calibrate on
-SIMULATED = {"full": 200, "fast": 200, "best": 200}
-BATCH = 256  # queries at a time, so that memory does not grow with them
-LEARN: dict[str, Callable[[Any, Objective], Choice | Stack]] = {
-    "full": choose,
-    "fast": choose_fast,
+PASS_QUERIES = 1024  # queries in one pass
+BATCH = 256  # queries whose neighbours are in memory at a time
+LEARN: dict[str, Callable[[Holdout, Objective], GridChoice | Stack]] = {
+    "full": learn_grid,
+    "fast": learn_fast,
     "best": learn_stack,
 }
 
 
-def check_settings(effort: str, objective: str = "error") -> None:
-    """Refuse settings there are not."""
-    if effort not in SIMULATED:
-        raise InputError(f"effort={effort!r} is unknown; use 'full', 'fast' or 'best'")
-    if objective not in ("error", "recall"):
-        raise InputError(f"objective={objective!r} is unknown; use 'error' or 'recall'")
-
-
 @dataclass(frozen=True)
-class Vectors:
-    """One vector per query, and its length: 1 when everything is known."""
+class CandidateModel:
+    """Candidates, what is known of them in each space, and what was chosen for them.
 
-    u: Matrix
-    length: Matrix
-
-    @property
-    def spread(self) -> Matrix:
-        """What error bars grow with: sqrt(1 - length^2), 0 where all is known."""
-        return np.sqrt(np.where(self.length < 1, np.maximum(1 - self.length**2, 1e-4), 0.0))
-
-
-@dataclass(frozen=True)
-class Posterior:
-    """Candidates in their spaces and, once calibrated, what was chosen for them.
+    Attributes
+    ----------
+    candidates : Candidates
+        The candidates where they lie.
+    spaces : dict of str to Space
+        Statistics and ranges of all candidates, raw and unit.
+    choice : GridChoice or Stack
+        How queries are completed.
 
     Examples
     --------
+    >>> from simcomplete._rows.table import HeldRows
     >>> rng = np.random.default_rng(0)
-    >>> P = rng.random((60, 5))
-    >>> model = Posterior.fit(P).calibrate(rng.random((20, 5)) < 0.5, rng=rng)
+    >>> P = HeldRows(rng.random((60, 5)))
+    >>> model = CandidateModel.fit(P, rng.random((20, 5)) < 0.5, rng=rng)
     >>> u = model.vectors(np.array([[0.2, np.nan, 0.4, np.nan, np.nan]])).u
     >>> u.shape, bool(np.linalg.norm(u) <= 1)
     ((1, 5), True)
     """
 
-    P: Matrix
-    unit: Matrix
+    candidates: Candidates
     spaces: dict[str, Space]
-    choice: Choice | Stack | None = None
-    most: int = MOST
-
-    @cached_property
-    def squares(self) -> Matrix:
-        """Squared unit rows, for overlap cosines."""
-        return self.spaces["unit"].squares if "unit" in self.spaces else self.unit * self.unit
+    choice: GridChoice | Stack
 
     @classmethod
-    def fit(cls, P: Matrix, effort: Effort = "full") -> Posterior:
-        """Take complete candidates: one pass for each space."""
-        check_settings(effort)
-        names = ("raw",) if len(P) < FEW else ("unit",) if effort == "fast" else ("raw", "unit")
-        most = RIDGE_MOST if effort == "best" else MOST
-        return cls(P, unit_rows(P), {name: Space.of(name, P) for name in names}, most=most)
-
-    def calibrate(
-        self,
-        masks: NDArray[np.bool_],
+    def fit(
+        cls,
+        table: RowTable,
+        masks: Mask,
         *,
         rng: np.random.Generator,
         effort: Effort = "full",
         objective: Objective = "error",
-    ) -> Posterior:
-        """Choose settings and learn lengths on candidates that lose what `masks` (True = observed) lack."""
+        growing: bool = False,
+        progress: bool | None = False,
+    ) -> CandidateModel:
+        """Take complete candidates and calibrate on some of them that lose what `masks` (True = observed) lack.
+
+        Parameters
+        ----------
+        table : RowTable
+            Candidates, wherever they lie.
+        masks : array of bool, shape (n_masks, d)
+            What queries will show.
+        rng : Generator
+            Chooses what is held out.
+        effort, objective : str
+            How much is tried, and what for.
+        growing : bool
+            Keep more candidates in memory, because some are to be added and removed.
+        progress : bool, optional
+            None shows progress on a terminal, False never.
+        """
         check_settings(effort, objective)
-        if len(self.P) < FEW:
-            return replace(self, choice=untrained(len(self.P)))
-        count = min(SIMULATED[effort], len(self.P) // 4)
-        rehearsal = rehearse(self.P, self.spaces, masks, count, rng, self.most)
-        return replace(self, choice=LEARN[effort](rehearsal, objective))
+        gathered = Gathered.of(table, masks, None, rng, effort, growing=growing, progress=progress)
+        return cls._learnt(gathered, effort, objective)
 
-    def with_rows(self, X: Matrix) -> Posterior:
-        """The model with more candidates, by exact updates; what was chosen stays."""
-        P = np.concatenate([self.P, X])
-        spaces = {name: space.with_rows(X) for name, space in self.spaces.items()}
-        return replace(self, P=P, unit=np.concatenate([self.unit, unit_rows(X)]), spaces=spaces)
+    @classmethod
+    def fit_transform(
+        cls,
+        table: RowTable,
+        queries: Matrix,
+        *,
+        rng: np.random.Generator,
+        effort: Effort = "full",
+        objective: Objective = "error",
+        progress: bool | None = False,
+    ) -> tuple[CandidateModel, Vectors]:
+        """Calibrate for the masks of queries (NaN where missing), and turn them into vectors on the way."""
+        check_settings(effort, objective)
+        masks, first = ~np.isnan(queries), queries[:PASS_QUERIES]
+        gathered = Gathered.of(table, masks, first, rng, effort, growing=False, progress=progress)
+        model = cls._learnt(gathered, effort, objective)
+        done = model._in_batches(gathered.queries, gathered.near)
+        rest = queries[PASS_QUERIES:]
+        return model, _joined([done, model.vectors(rest)]) if len(rest) else done
 
-    def without(self, gone: NDArray[np.int64]) -> Posterior:
-        """The model with some candidates removed, by exact downdates; what was chosen stays."""
-        rest = np.setdiff1d(np.arange(len(self.P)), gone)
-        spaces = {name: space.without(rest, gone, bounds=True) for name, space in self.spaces.items()}
-        return replace(self, P=self.P[rest], unit=self.unit[rest], spaces=spaces)
+    @classmethod
+    def _learnt(cls, gathered: Gathered, effort: Effort, objective: Objective) -> CandidateModel:
+        trained = gathered.simulated is not None
+        choice = LEARN[effort](gathered.holdout(), objective) if trained else untrained(gathered.candidates.n)
+        return cls(gathered.candidates, gathered.spaces, choice)
+
+    @property
+    def unit(self) -> Any:
+        """Unit rows of the candidates: an array, or a table where they are not kept in memory."""
+        return self.candidates.unit
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the candidates are kept in memory; then some can be added and removed."""
+        return self.candidates.kept is not None
+
+    @property
+    def trained(self) -> bool:
+        """Whether there were enough candidates to calibrate on; without, there are no intervals."""
+        return not bool(np.isnan(self.choice.error))
 
     def vectors(self, Q: Matrix) -> Vectors:
         """Turn rows with NaN into vectors whose products with unit candidates are expected similarities."""
-        parts = [self._vectors(Q[i : i + BATCH]) for i in range(0, len(Q), BATCH)]
-        return Vectors(np.concatenate([p.u for p in parts]), np.concatenate([p.length for p in parts]))
+        parts = []
+        for start in range(0, max(len(Q), 1), PASS_QUERIES):
+            rows = ObservedRows.of(Q[start : start + PASS_QUERIES], self.candidates.scale)
+            near = self.candidates.nearest(rows.values, rows.observed, self.choice.most, no_positions())
+            parts.append(self._in_batches(rows, near))
+        return _joined(parts)
 
-    def _vectors(self, Q: Matrix) -> Vectors:
-        assert self.choice is not None  # calibrate came first
-        observed = ~np.isnan(Q)
-        values = np.where(observed, Q, 0.0)
-        near = nearest(self.unit, values, observed.astype(float), self.most, self.squares)
-        u, length = self.choice.vectors(self.spaces, self.unit, Queries(values, observed, near))
-        return finished(u, length, values, observed)
+    def _in_batches(self, rows: ObservedRows, near: Nearest) -> Vectors:
+        """Vectors of queries whose neighbours are known, some at a time, so that memory does not grow with them."""
+        batches = [slice(start, start + BATCH) for start in range(0, max(len(rows.values), 1), BATCH)]
+        return _joined([self._vectors(rows.some(batch), near.some(batch, self.choice.most)) for batch in batches])
+
+    def _vectors(self, rows: ObservedRows, near: Nearest) -> Vectors:
+        neighbours = self.candidates.neighbour_rows(near, self.choice.spaces)
+        queries = Queries(rows.values, rows.observed, neighbours, self.candidates)
+        u, length = self.choice.vectors(self.spaces, queries)
+        complete = rows.observed.all(axis=1)
+        u[complete] = rows.unit[complete]  # known exactly
+        length[complete] = 1.0
+        length[~u.any(axis=1)] = 0.0  # a row of zeros points nowhere
+        return Vectors(u * length[:, None], length)
+
+    def with_rows(self, X: Matrix) -> CandidateModel:
+        """The model with more candidates, by exact updates; what was chosen stays."""
+        candidates = self.candidates.with_rows(X)
+        added = np.arange(self.candidates.n, candidates.n)
+        forms = candidates.rows(added, tuple(self.spaces))
+        spaces = {}
+        for name, space in self.spaces.items():
+            rows, known = forms[name], space.statistics
+            spaces[name] = replace(
+                space,
+                statistics=known.plus(Statistics.of(rows, known.centre))
+                if isinstance(known, Statistics)
+                else _wide_statistics(candidates, name),
+                lowest=np.minimum(space.lowest, rows.min(axis=0)),
+                highest=np.maximum(space.highest, rows.max(axis=0)),
+            )
+        return replace(self, candidates=candidates, spaces=spaces)
+
+    def without(self, gone: NDArray[np.int64]) -> CandidateModel:
+        """The model with some candidates removed, by exact downdates; what was chosen stays."""
+        rest = np.setdiff1d(np.arange(self.candidates.n), gone)
+        forms = self.candidates.rows(gone, tuple(self.spaces))
+        candidates = self.candidates.without(rest)
+        left = candidates.rows(np.arange(len(rest)), tuple(self.spaces))
+        spaces = {}
+        for name, space in self.spaces.items():
+            known = space.statistics
+            spaces[name] = replace(
+                space,
+                statistics=known.minus(Statistics.of(forms[name], known.centre))
+                if isinstance(known, Statistics)
+                else _wide_statistics(candidates, name),
+                lowest=left[name].min(axis=0),
+                highest=left[name].max(axis=0),
+            )
+        return replace(self, candidates=candidates, spaces=spaces)
 
 
-def finished(u: Matrix, length: Matrix, values: Matrix, observed: NDArray[np.bool_]) -> Vectors:
-    """Directions times lengths; complete rows are known exactly."""
-    whole = observed.all(axis=1)
-    u[whole] = unit_rows(values[whole])
-    length[whole] = 1.0
-    length[~u.any(axis=1)] = 0.0  # a row of zeros points nowhere
-    return Vectors(u * length[:, None], length)
+def _joined(parts: list[Vectors]) -> Vectors:
+    return Vectors(np.concatenate([part.u for part in parts]), np.concatenate([part.length for part in parts]))
+
+
+def _wide_statistics(candidates: Candidates, space: str) -> WideStatistics:
+    """Statistics of wide rows after a change: of all candidates, or of as many as a pool holds, evenly spaced."""
+    n = candidates.n
+    count = min(n, pool_size(candidates.table.d))
+    return WideStatistics(candidates.rows(np.linspace(0, n - 1, count).astype(np.int64), (space,))[space])

@@ -12,20 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from simcomplete._posterior.candidates.conditional import Fills, Queries, Space, unit_rows
-from simcomplete._posterior.candidates.grid import TOP, Objective
-from simcomplete._posterior.candidates.local import RIDGE_MOST, by_completion, ridge, smooth
-from simcomplete._posterior.candidates.moments import Matrix
-from simcomplete._posterior.shared.holdout import Rehearsal, choose_delta, ratios
+from simcomplete._posterior.candidates.conditional import ConditionalMeans, Queries
+from simcomplete._posterior.candidates.grid import SPACES, TOP
+from simcomplete._posterior.candidates.local import RIDGE_NEIGHBOURS, ridge_weights, smoothing_weights
+from simcomplete._posterior.candidates.moments import Space
+from simcomplete._posterior.candidates.simulate import Holdout, choose_delta
+from simcomplete._posterior.model import Objective
+from simcomplete._posterior.shared.holdout import NO_ERROR, error_quantiles, first_best
 from simcomplete._posterior.shared.lengths import Lengths, learn
-from simcomplete._posterior.shared.neighbours import MOST
+from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS
+from simcomplete._posterior.shared.rows import Matrix, rounded, unit_rows
 from simcomplete.metrics import recall_at
 
 SOFTNESS = 0.02
 NEGLIGIBLE = 0.001
-STRENGTHS = (3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 1.0, 10.0)
+RIDGES = (3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 1.0, 10.0)
 FOLDS = 5
-AVERAGED = (("k10", 0.0), *((k, a) for k in ("k5", "k10", "k20") for a in (0.75, 1.0)), ("r", 0.75), ("r", 1.0))
+# Where several are perfect, the first is taken.
+AVERAGED = (*((k, a) for k in ("k10", "k5", "k20") for a in (1.0, 0.75)), ("r", 1.0), ("r", 0.75), ("k10", 0.0))
 STACKED = (("k10", 0.0), ("k5", 1.0), ("k20", 1.0), ("r", 1.0), ("p", 1.0))
 
 Key = tuple[str, str, float, bool]  # space, neighbour weights, strength, clip
@@ -45,9 +49,19 @@ class Stack:
     recall: float
     quantiles: Matrix
 
-    def vectors(self, spaces: dict[str, Space], unit: Matrix, queries: Queries) -> tuple[Matrix, Matrix]:
+    @property
+    def spaces(self) -> tuple[str, ...]:
+        """The spaces that vectors are made from."""
+        return tuple(self.deltas)
+
+    @property
+    def most(self) -> int:
+        """How many neighbours every query needs."""
+        return RIDGE_NEIGHBOURS
+
+    def vectors(self, spaces: dict[str, Space], queries: Queries) -> tuple[Matrix, Matrix]:
         """Unit directions of completed rows, and their lengths."""
-        parts = complete(spaces, unit, queries, self.deltas)
+        parts = complete_all(spaces, queries, self.deltas)
         calibrated = {key: parts.calibrated(key, self.lengths[key]) for key in {*self.average, *self.singles}}
         B = directions(parts, calibrated, self.average, self.singles, spaces)
         u = np.tensordot(self.coefficients, B, axes=1)
@@ -65,38 +79,43 @@ class Stack:
 class Completed:
     """All completions of some rows, by space."""
 
-    fills: dict[str, Fills]
+    means: dict[str, ConditionalMeans]
     features: dict[str, Matrix]
 
     def calibrated(self, key: Key, lengths: Lengths) -> Matrix:
         """One completion as vectors of learnt length."""
         m = self.raw(key)
-        return unit_rows(m) * lengths.of(self.features[key[0]], np.sum(m * m, axis=1))[:, None]
+        length = lengths.of(self.features[key[0]], np.sum(m * m, axis=1))
+        return np.asarray(unit_rows(m) * length[:, None])
 
     def raw(self, key: Key) -> Matrix:
         """One completion as it is."""
         space, name, a, clip = key
-        return self.fills[space].completion(name, a, clip)
+        return self.means[space].completion(name, a, clip)
 
 
-def complete(spaces: dict[str, Space], unit: Matrix, queries: Queries, deltas: dict[str, float]) -> Completed:
-    """Complete rows in every space with every local prior, the second pass from the first one's answer."""
-    n = len(unit)
-    smoothing = queries.some(slice(None), MOST).near
-    priors = {f"k{k}": smooth(smoothing, float(k), n) for k in (5, 10, 20)}
-    priors["r"] = ridge(unit, queries.observed, queries.near)
-    fills, features = {}, {}
+def complete_all(spaces: dict[str, Space], queries: Queries, deltas: dict[str, float]) -> Completed:
+    """Complete rows in every space with every local prior, the last ones from the answer of the first."""
+    near, count = queries.neighbours, len(queries.values)
+    nearest = near.some(slice(None), MAX_NEIGHBOURS)
+    weights = {f"k{k}": smoothing_weights(nearest, float(k)) for k in (5, 10, 20)}
+    weights["r"] = ridge_weights(near, queries.observed)
+    means, features = {}, {}
     for name, space in spaces.items():
-        found = Fills(space, queries, deltas[name])
-        found.add(priors)
-        first = found.completion("k10", 0.75, clip=True)
-        near = by_completion(unit, first, RIDGE_MOST)
-        second = {"p": smooth(by_completion(unit, first, MOST), 5.0, n)}
+        means[name] = ConditionalMeans(space, queries, deltas[name])
+        means[name].add(near, weights)
+        features[name] = means[name].features(near, "k10", weights["k10"])
+    # The candidates nearest to a first completion, for all spaces in one search.
+    first = np.concatenate([each.completion("k10", 0.75, clip=True) for each in means.values()])
+    second = queries.source.nearest(first, np.ones(first.shape, dtype=bool), RIDGE_NEIGHBOURS, queries.excluded)
+    for place, name in enumerate(spaces):
+        own = second.some(slice(place * count, (place + 1) * count), None if name == "unit" else MAX_NEIGHBOURS)
+        rows = queries.source.neighbour_rows(own, (name,))
+        last = {"p": smoothing_weights(rows.some(slice(None), MAX_NEIGHBOURS), 5.0)}
         if name == "unit":
-            second["q"] = ridge(unit, np.ones_like(queries.observed), near)
-        found.add(second)
-        fills[name], features[name] = found, found.features("k10", priors["k10"])
-    return Completed(fills, features)
+            last["q"] = ridge_weights(rows, np.ones_like(queries.observed))
+        means[name].add(rows, last)
+    return Completed(means, features)
 
 
 def directions(
@@ -108,7 +127,7 @@ def directions(
 ) -> Matrix:
     """The vectors to combine, (directions, rows, d), the soft average first."""
     middle = sum(weight * calibrated[key] for key, weight in average.items())
-    unit = parts.fills["unit"]
+    unit = parts.means["unit"]
     mean = unit_rows(spaces["unit"].statistics.mean[None])
     return np.stack(
         [
@@ -122,47 +141,62 @@ def directions(
     )
 
 
-def learn_stack(rehearsal: Rehearsal, objective: Objective = "error") -> Stack:
+def learn_stack(holdout: Holdout, objective: Objective = "error") -> Stack:
     """Learn lengths, the soft average and the stack on simulated queries.
 
     With objective "recall" one direction alone takes the place of the stack where it finds more of the nearest.
     """
-    spaces, T = rehearsal.spaces, rehearsal.truth
-    deltas = {name: choose_delta(rehearsal, space) for name, space in spaces.items()}
-    parts = complete(spaces, rehearsal.unit, rehearsal.queries, deltas)
-    wanted = {*AVERAGED, *STACKED}
-    keys = [(space, name, a, clip) for space in spaces for name, a in wanted for clip in (False, True)]
+    spaces, T = holdout.spaces, holdout.truth
+    deltas = {name: choose_delta(holdout, space) for name, space in spaces.items()}
+    parts = complete_all(spaces, holdout.queries, deltas)
+    wanted = dict.fromkeys((*AVERAGED, *STACKED))
+    keys = [(space, name, a, clip) for space in SPACES for name, a in wanted for clip in (False, True)]
     keys += [("unit", "q", 1.0, clip) for clip in (False, True)]
     lengths, errors = {}, {}
-    for key in sorted(keys):
+    for key in keys:
         m = parts.raw(key)
-        S, size = unit_rows(m) @ rehearsal.others.T, np.sum(m * m, axis=1)
+        S, size = unit_rows(m) @ holdout.others.T, np.sum(m * m, axis=1)
         lengths[key], errors[key] = learn(parts.features[key[0]], size, S, T)
     average = soft({key: e for key, e in errors.items() if key[1:3] in AVERAGED})
     singles = tuple(
-        min(((space, name, a, clip) for clip in (False, True)), key=errors.__getitem__)
+        (space, name, a, bool(first_best([errors[space, name, a, clip] for clip in (False, True)])))
         for space in spaces
         for name, a in (*STACKED, *((("q", 1.0),) if space == "unit" else ()))
     )
     calibrated = {key: parts.calibrated(key, lengths[key]) for key in {*average, *singles}}
     B = directions(parts, calibrated, average, singles, spaces)
-    coefficients, strength, outside = combine(B @ rehearsal.others.T, T)
-    recall = float(recall_at(outside, T, k=TOP))
+    coefficients, strength, outside = combine(B @ holdout.others.T, T)
+    recall = _recall(outside, T)
     if objective == "recall":
-        alone = [float(recall_at(S, T, k=TOP)) for S in B @ rehearsal.others.T]
+        alone = [_recall(S, T) for S in B @ holdout.others.T]
         if max(alone) > recall:
             recall, first = max(alone), int(np.argmax(alone))
-            coefficients, outside = np.eye(len(B))[first], B[first] @ rehearsal.others.T
+            coefficients, outside = np.eye(len(B))[first], B[first] @ holdout.others.T
     u = np.tensordot(coefficients, B, axes=1)
     length = np.minimum(np.sqrt(np.sum(u * u, axis=1)), 1.0)
     error = float(np.mean((T - outside) ** 2))
-    return Stack(deltas, lengths, average, singles, coefficients, strength, error, recall, ratios(T, outside, length))
+    quantiles = error_quantiles(T, outside, length)
+    return Stack(deltas, lengths, average, singles, coefficients, strength, error, recall, quantiles)
+
+
+def _recall(S: Matrix, T: Matrix) -> float:
+    return float(recall_at(rounded(S.copy()), rounded(T.copy()), k=TOP))
 
 
 def soft(errors: dict[Key, float]) -> dict[Key, float]:
-    """Weights that fall with the error beyond the best, negligible ones dropped, summing to 1."""
+    """Weights that fall with the error beyond the best, negligible ones dropped, summing to 1.
+
+    Of completions without any error the first alone counts.
+
+    Examples
+    --------
+    >>> soft({("unit", "k5", 1.0, False): 2.0, ("unit", "k10", 1.0, False): 1.0})
+    {('unit', 'k10', 1.0, False): 1.0}
+    """
     best = min(errors.values())
-    weights = {key: float(np.exp(-(e / max(best, 1e-300) - 1) / SOFTNESS)) for key, e in errors.items()}
+    if best <= NO_ERROR:
+        return {next(key for key, e in errors.items() if e <= NO_ERROR): 1.0}
+    weights = {key: float(np.exp(-(e / best - 1) / SOFTNESS)) for key, e in errors.items()}
     total = sum(weights.values())
     kept = {key: w / total for key, w in weights.items() if w / total >= NEGLIGIBLE}
     return {key: w / sum(kept.values()) for key, w in kept.items()}
@@ -177,7 +211,7 @@ def combine(A: Matrix, T: Matrix) -> tuple[Matrix, float, Matrix]:
     grams = np.einsum("ihp,jhp->hij", A, A, optimize=True)
     sides = np.einsum("ihp,hp->hi", A, T, optimize=True)
     size = np.mean(grams[:, np.arange(count), np.arange(count)], axis=0)
-    size = np.maximum(size, 1e-6 * size.max())
+    size = np.maximum(size, 1e-6 * (float(size.max()) or 1.0))  # directions that are zero everywhere stay solvable
     start = np.eye(count)[0]
 
     def fit(which: Any, strength: float) -> Matrix:
@@ -194,6 +228,5 @@ def combine(A: Matrix, T: Matrix) -> tuple[Matrix, float, Matrix]:
             estimate[folds == fold] = np.tensordot(c, A[:, folds == fold], axes=1)
         return estimate
 
-    tried = {strength: float(np.mean((T - outside(strength)) ** 2)) for strength in STRENGTHS}
-    best = min(tried, key=tried.__getitem__)
+    best = RIDGES[first_best([float(np.mean((T - outside(strength)) ** 2)) for strength in RIDGES])]
     return fit(np.ones(rows, dtype=bool), best), best, outside(best)

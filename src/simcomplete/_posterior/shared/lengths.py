@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcomplete._posterior.candidates.moments import Matrix
+from simcomplete._posterior.shared.rows import Matrix
 
 SHORTEST, LONGEST = 0.03, 0.9999
 RIDGE = 0.05
+SMALLEST_SIZE = 1e-24  # of |m|^2; rows are in units of a typical length
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Lengths:
         """Length of every row, from its features and the squared size of its completion."""
         y = self.intercept + ((features - self.mean) / self.sd) @ self.slopes
         V = np.exp(np.clip(y, self.low, self.high))
-        return np.minimum(1.0, self.scale / np.sqrt(1.0 + V / np.maximum(size, 1e-300)))
+        return np.minimum(1.0, self.scale / np.sqrt(1.0 + V / np.maximum(size, SMALLEST_SIZE)))
 
 
 def best_lengths(S: Matrix, T: Matrix) -> Matrix:
@@ -55,7 +56,7 @@ def learn(features: Matrix, size: Matrix, S: Matrix, T: Matrix) -> tuple[Lengths
         Similarities of the unit completion to other rows, and the true ones.
     """
     b = best_lengths(S, T)
-    y = np.log(1.0 / b**2 - 1.0) + np.log(np.maximum(size, 1e-300))
+    y = np.log(1.0 / b**2 - 1.0) + np.log(np.maximum(size, SMALLEST_SIZE))
     weight = np.maximum(b**2 * (1 - b**2), 1e-3)
     mean, sd = features.mean(axis=0), features.std(axis=0)
     sd = np.where(sd < 1e-6, 1.0, sd)

@@ -1,28 +1,30 @@
 """Neighbours of incomplete rows, and smoothing weights over them.
 
-The nearest candidates by overlap cosine stand in for a local prior: their weighted mean is where a row like this one
-usually lies.
+The nearest candidates by overlap cosine are a local prior: their weighted mean is where a row like this one usually
+lies.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from simcomplete._posterior.shared.rows import RESOLUTION, Mask, Matrix, distinct_masks, rounded, unit_rows
 from simcomplete._result.search import top_k
+from simcomplete._rows.table import RowTable
+from simcomplete._rows.xp import Array, is_numpy, like, namespace, to_numpy
 
-MOST = 48  # neighbours kept
+MAX_NEIGHBOURS = 48
 BISECTIONS = 12
 WIDTHS = (1e-4, 100.0)  # of the kernel, relative to the mean distance
 
-Matrix = NDArray[np.float64]
-
 
 class Nearest(NamedTuple):
-    """The nearest candidates of every row: positions, overlap cosines, and energies on the row's features."""
+    """The nearest candidates of every row, best first: positions, overlap cosines, energies on the row's features."""
 
     ids: NDArray[np.int64]
     cosines: Matrix
@@ -32,48 +34,85 @@ class Nearest(NamedTuple):
         """Those of some rows, or fewer of each."""
         return Nearest(self.ids[rows, :most], self.cosines[rows, :most], self.energies[rows, :most])
 
+    def merged(self, other: Nearest, most: int) -> Nearest:
+        """The best of these and of others at higher positions; equal cosines stay in the order of positions."""
+        ids, cosines, energies = (np.concatenate(both, axis=1) for both in zip(self, other, strict=True))
+        order = np.argsort(-cosines, axis=1, kind="stable")[:, :most]
+        return Nearest(*(np.take_along_axis(part, order, axis=1) for part in (ids, cosines, energies)))
 
-def nearest(
-    unit: Matrix, queries: Matrix, observed: NDArray[Any], most: int = MOST, squares: Matrix | None = None
-) -> Nearest:
-    """Find the candidates with the largest overlap cosine, two matrix products for all rows.
 
-    Parameters
+@dataclass(frozen=True)
+class Probes:
+    """Incomplete rows whose neighbours are wanted, in the array library of the candidates.
+
+    Attributes
     ----------
-    unit : array of shape (n, d)
-        Candidates with unit rows.
-    queries, observed : array of shape (n_q, d)
-        Rows with 0 where missing, and 1 or True where observed.
-    most : int
-        How many to keep; at most the candidates there are, less one.
-    squares : array of shape (n, d), optional
-        Squares of `unit`, where they are at hand.
+    values : array of shape (m, d)
+        Unit rows on what is observed, 0 elsewhere.
+    masks : array of shape (distinct, d)
+        The distinct masks, 1 where observed: candidates have one energy per mask, however many rows share it.
+    which : array of int, shape (m,)
+        The mask of every row.
     """
-    seen = np.asarray(observed, dtype=bool)
-    first, which = distinct(seen)  # candidates have one energy per mask, however many rows share it
-    energy = seen[first].astype(np.float64) @ (unit * unit if squares is None else squares).T
-    root = np.sqrt(np.where(energy > 0, energy, np.inf))  # no energy: no evidence, cosine 0
-    length = np.sqrt(np.sum(queries * queries, axis=1, keepdims=True))
-    cosine = (queries / np.where(length > 0, length, 1.0)) @ unit.T
-    # Divided, not multiplied by an inverse: with one feature observed all cosines are exactly 1, and ties stay ties.
-    cosine /= root[which]
-    ids, best = top_k(cosine, max(1, min(most, len(unit) - 1)))
-    return Nearest(ids, np.asarray(best), energy[which[:, None], ids])
+
+    values: Array
+    masks: Array
+    which: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, values: Matrix, observed: Mask, table: RowTable | None = None) -> Probes:
+        """Take rows with 0 where missing, to where the rows of a table are."""
+        first, which = distinct_masks(observed)
+        unit, masks = unit_rows(values), observed[first].astype(np.float64)
+        if table is None:
+            return cls(unit, masks, which)
+        return cls(table.like(unit, table.xp.float64), table.like(masks, table.xp.float64), which)
+
+    def nearest(self, unit: Array, squares: Array, most: int, excluded: Mask | None = None, since: int = 0) -> Nearest:
+        """The candidates with the largest overlap cosine, by two matrix products for all rows.
+
+        Parameters
+        ----------
+        unit, squares : array of shape (n, d)
+            Candidates as unit rows, and their squares.
+        most : int
+            How many to keep; at most the candidates there are.
+        excluded : array of bool, shape (n,), optional
+            Candidates that come last (cosine -inf) for the rows from `since` on.
+        """
+        xp = namespace(unit)
+        energy = self.masks @ squares.T
+        root = xp.sqrt(xp.where(energy > 0, energy, xp.full_like(energy, np.inf)))  # no energy: no evidence, cosine 0
+        cosine = self.values @ unit.T
+        repeated = len(self.which) > int(root.shape[0])
+        which = like(self.which, unit)
+        # Divided, not multiplied by an inverse: with one feature observed all cosines are exactly 1, ties stay ties.
+        root = xp.take(root, which, axis=0) if repeated else root
+        if is_numpy(cosine):
+            cosine = rounded(np.divide(cosine, root, out=cosine))
+            if excluded is not None:
+                cosine[since:, excluded] = -np.inf
+            ids, best = top_k(cosine, min(most, len(unit)))
+            return Nearest(ids, np.asarray(best, np.float64), energy[which[:, None], ids])
+        cosine = xp.round(cosine / root * RESOLUTION) / RESOLUTION
+        if excluded is not None:
+            hit = like((np.arange(len(self.which)) >= since)[:, None] & excluded, unit)
+            cosine = xp.where(hit, xp.full_like(cosine, -np.inf), cosine)
+        ids, best = top_k(cosine, min(most, int(unit.shape[0])))
+        energy = xp.take(energy, which, axis=0) if repeated else energy
+        return Nearest(ids, np.asarray(best, np.float64), to_numpy(xp.take_along_axis(energy, like(ids, unit), axis=1)))
 
 
-def distinct(observed: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where each distinct mask comes first, and which of them every row has.
+def nearest_candidates(unit: Matrix, values: Matrix, observed: Mask, most: int = MAX_NEIGHBOURS) -> Nearest:
+    """The candidates with the largest overlap cosine, among unit rows in memory; at most all of them but one.
 
     Examples
     --------
-    >>> distinct(np.array([[True, False], [False, False], [True, False]]))
-    (array([0, 1]), array([0, 1, 0]))
+    >>> unit = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+    >>> nearest_candidates(unit, np.array([[0.0, 2.0]]), np.array([[True, True]])).ids
+    array([[2, 1]])
     """
-    found: dict[bytes, int] = {}
-    # By their bytes: sorting whole rows, as np.unique does, costs more than all the rest for a single row.
-    packed = np.packbits(observed, axis=1)
-    which = np.array([found.setdefault(row.tobytes(), len(found)) for row in packed], dtype=np.int64)
-    return np.unique(which, return_index=True)[1], which
+    return Probes.of(values, observed).nearest(unit, unit * unit, max(1, min(most, len(unit) - 1)))
 
 
 def smoothing(cosines: Matrix, k: float) -> Matrix:
@@ -101,8 +140,8 @@ def smoothing(cosines: Matrix, k: float) -> Matrix:
     return np.asarray(w / w.sum(axis=1, keepdims=True))
 
 
-def spread(ids: NDArray[np.int64], weights: Matrix, n: int) -> scipy.sparse.csr_array:
-    """Weights as a sparse (rows, n) matrix, to be multiplied with the candidates."""
+def sparse_weights(ids: NDArray[np.int64], weights: Matrix, n: int) -> scipy.sparse.csr_array:
+    """Weights of neighbours as a sparse (rows, n) matrix, to be multiplied with the candidates."""
     rows, most = ids.shape
     starts = np.arange(0, rows * most + 1, most)
     return scipy.sparse.csr_array((weights.ravel(), ids.ravel(), starts), shape=(rows, n))

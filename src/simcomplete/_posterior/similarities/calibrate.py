@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.optimize
 
-from simcomplete._posterior.candidates.moments import Matrix
 from simcomplete._posterior.shared.holdout import COPY, QUANTILES
-from simcomplete._posterior.shared.neighbours import smoothing, spread
+from simcomplete._posterior.shared.neighbours import smoothing, sparse_weights
+from simcomplete._posterior.shared.rows import Matrix
 from simcomplete._result.search import top_k
 
 NEIGHBOURS = 64  # kept of every query
@@ -167,7 +167,7 @@ def local_prior(rows: Matrix, s0: Matrix, k: float) -> Matrix:
     """Weighted mean of the rows nearest by s0, for every column of s0; of all rows where s0 tells none apart."""
     n = len(rows)
     ids, best = top_k(np.ascontiguousarray(s0.T), max(1, min(NEIGHBOURS, n - 1)))
-    mean = spread(ids, smoothing(np.asarray(best), k), n) @ rows
+    mean = sparse_weights(ids, smoothing(np.asarray(best), k), n) @ rows
     blind = s0.max(axis=0) == s0.min(axis=0)
     return np.asarray(np.where(blind[:, None], rows.mean(axis=0), mean))
 

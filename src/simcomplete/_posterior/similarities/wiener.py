@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._posterior.candidates.moments import Matrix
+from simcomplete._posterior.shared.rows import Matrix
 from simcomplete._posterior.similarities.calibrate import (
     GRIDS,
     SMALLEST,

@@ -1,0 +1,133 @@
+"""Rows of features as NumPy matrices: their lengths, which of them are the same, and which masks they share."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcomplete._rows.xp import Array, namespace, to_numpy
+
+Matrix = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+# Cosines that decide which of several things is best are rounded to multiples of 1 / RESOLUTION: equal ones stay equal,
+# whatever order their products were summed in.
+RESOLUTION = 2.0**40
+SAFE_LENGTHS = (1e-100, 1e100)  # between these squares, and products of them, neither overflow nor vanish
+
+
+def nonzero_or_one(x: Any) -> Any:
+    """What can be divided by: 1 in the place of 0."""
+    return np.where(x > 0, x, 1.0)
+
+
+def rounded(cosines: Matrix) -> Matrix:
+    """Cosines without their last digits, in place."""
+    cosines *= RESOLUTION
+    np.rint(cosines, out=cosines)
+    cosines /= RESOLUTION
+    return cosines
+
+
+def unit_rows(X: Array) -> Array:
+    """Rows divided by their length, in the library of X; zero rows stay zero.
+
+    Examples
+    --------
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0], [3e200, 4e200]]))
+    array([[0.6, 0.8],
+           [0. , 0. ],
+           [0.6, 0.8]])
+    """
+    return scaled_rows(X, 1.0)[1]
+
+
+def scaled_rows(X: Array, scale: float) -> tuple[Array, Array]:
+    """Rows divided by a number, and rows divided by their own length; zero rows stay zero.
+
+    Of the first, rows that are far too long or short for their squares are brought to where these can be computed.
+
+    Examples
+    --------
+    >>> scaled_rows(np.array([[6.0, 8.0], [6e250, 8e250]]), 2.0)
+    (array([[3.e+000, 4.e+000],
+           [6.e+099, 8.e+099]]), array([[0.6, 0.8],
+           [0.6, 0.8]]))
+    """
+    xp, (shortest, longest) = namespace(X), SAFE_LENGTHS
+    with np.errstate(over="ignore", invalid="ignore"):  # such rows are done again below
+        scaled = X / scale
+        length = xp.sqrt(xp.sum(scaled * scaled, axis=1, keepdims=True))
+        long, short = ~(length < longest), ~(length > shortest)
+        if int(X.shape[1]) == 0 or not bool(xp.any(long | short)):
+            return scaled, scaled / length
+        top = xp.max(xp.abs(X), axis=1, keepdims=True)
+        direction = X / xp.where(top > 0, top, xp.ones_like(top))
+        size = xp.sqrt(xp.sum(direction * direction, axis=1, keepdims=True))
+        direction = direction / xp.where(size > 0, size, xp.ones_like(size))
+        unit = xp.where(long | short, direction, scaled / xp.where(short, xp.ones_like(length), length))
+        return xp.where(long, direction * longest, xp.where(short, direction * shortest, scaled)), unit
+
+
+class ObservedRows(NamedTuple):
+    """Incomplete rows, in units of a typical length: values with 0 where missing, the mask, and unit rows."""
+
+    values: Matrix
+    observed: Mask
+    unit: Matrix
+
+    @classmethod
+    def of(cls, X: Matrix, scale: float) -> ObservedRows:
+        """Take rows with NaN where missing."""
+        observed = ~np.isnan(X)
+        values, unit = scaled_rows(np.where(observed, X, 0.0), scale)
+        return cls(values, observed, unit)
+
+    def some(self, rows: slice) -> ObservedRows:
+        """Some of the rows."""
+        return ObservedRows(self.values[rows], self.observed[rows], self.unit[rows])
+
+
+def distinct_masks(observed: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each distinct mask comes first, and which of them every row has.
+
+    Examples
+    --------
+    >>> distinct_masks(np.array([[True, False], [False, False], [True, False]]))
+    (array([0, 1]), array([0, 1, 0]))
+    """
+    found: dict[bytes, int] = {}
+    # By their bytes: sorting whole rows, as np.unique does, costs more than all the rest for a single row.
+    packed = np.packbits(observed, axis=1)
+    which = np.array([found.setdefault(row.tobytes(), len(found)) for row in packed], dtype=np.int64)
+    return np.unique(which, return_index=True)[1], which
+
+
+def sorted_distinct(X: Matrix) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each distinct row comes first, in lexicographic order of the rows, and which of them every row is.
+
+    As ``np.unique(X, axis=0)`` with both indices, by comparing bytes: many times faster for wide rows.
+
+    Examples
+    --------
+    >>> sorted_distinct(np.array([[2.0, 1.0], [-1.0, 5.0], [2.0, 1.0]]))
+    (array([1, 0]), array([1, 0, 1]))
+    """
+    bits = np.ascontiguousarray(X + 0.0).view(np.uint64)  # -0 and 0 become the same
+    # Numbers below 0 are stored by sign and size: turned over, the order of the bits is that of the numbers.
+    bits ^= np.where(bits >> np.uint64(63), np.uint64(2**64 - 1), np.uint64(2**63))
+    _, first, which = np.unique(as_bytes(bits.astype(">u8")), return_index=True, return_inverse=True)
+    return first.astype(np.int64), which.astype(np.int64).ravel()
+
+
+def as_bytes(X: NDArray[Any]) -> NDArray[np.void]:
+    """Rows as bytes, to sort and compare them whole."""
+    flat = np.ascontiguousarray(X)
+    return flat.view(np.dtype((np.void, flat.itemsize * flat.shape[1]))).ravel()
+
+
+def take_matrix(table: Any, positions: NDArray[np.int64]) -> Matrix:
+    """Some rows of a table, in NumPy and float64."""
+    return np.asarray(to_numpy(table.take(positions)), dtype=np.float64)
