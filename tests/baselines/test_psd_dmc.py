@@ -188,7 +188,8 @@ def test_newton_needs_few_steps_and_its_bound_rises_to_the_answer(small):
     bounds = [facts["lower_bound"] for facts in run.history]
     assert run.n_iter <= 12
     assert run.facts["deviation"] < 1e-10
-    assert bounds == sorted(bounds)
+    # Each is computed with rounding of its own, some 1e-15 of the objective.
+    assert (np.diff(bounds) >= -1e-12 * bounds[-1]).all()
     assert bounds[-1] == pytest.approx(np.sum((S - S0) ** 2), abs=1e-8)
     assert "within" in dmc(S0).status.message
     assert dmc(S0).status.code == "optimal"
@@ -288,14 +289,14 @@ def test_known_entries_that_contradict_each_other_are_told(inconsistent):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"variant": "best"}, "variant='best' is unknown; use 'newton', 'dykstra', 'fixed', 'reference'"),
+        ({"variant": "best"}, "variant='best' is unknown; use 'newton', 'dykstra', 'fixed' or 'reference'"),
         ({"low": 0.5, "high": 0.2}, "low=0.5 and high=0.2 leave no room"),
         ({"low": -2}, "low=-2 is not a number between -1 and 1"),
         ({"low": 0.0}, "variant='newton' takes no box from 0 to 1; use variant='dykstra'"),
         ({"variant": "fixed"}, "variant='fixed' needs something to hold"),
         ({"known": np.eye(3, dtype=bool)}, "variant='newton' holds no entries; use variant='fixed'"),
         ({"max_iter": 0}, "max_iter=0 must be a whole number"),
-        ({"tol": "small"}, "tol='small' is not a number"),
+        ({"tol": "small"}, "tol='small' is unknown; use a number at least 0"),
     ],
 )
 def test_what_cannot_be_done_is_refused(given, message):

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
+from simcomplete._registry import find
+from simcomplete._rows.table import HeldRows
+from simcomplete._similarity import overlap
 from simcomplete._similarity.measure import Measure
 from simcomplete._spectral import extend
 from simcomplete._spectral.penalties import NoPenalty, Nuclear, NuclearMinusFrobenius, SquaredFrobenius
@@ -14,6 +17,12 @@ METHODS = {
     "smc_nr": NoPenalty(),
     "smc_f": SquaredFrobenius(),
 }
+
+
+def extension(done, rows, measure):
+    return find(done.method).extend(done, HeldRows(rows), measure)
+
+
 every_method = pytest.mark.parametrize("method", METHODS)
 
 
@@ -31,7 +40,7 @@ def rows(digits):
 @pytest.mark.parametrize("weight", [0.0, 1e-3, 2.0, 1e3])  # 1e3: everything (SMCNmF: all but one) is shrunk away
 def test_fitted_rows_come_back(rows, method, rank, weight):
     done = sc.complete(rows, method=method, rank=rank, penalty=weight)
-    new = extend.extension(done, rows, Measure()).transform(rows)
+    new = extension(done, rows, Measure()).transform(rows)
     assert np.abs(new - done.factor).max() < 1e-10
 
 
@@ -48,7 +57,7 @@ def test_fitted_rows_come_back(rows, method, rank, weight):
 )
 def test_fitted_rows_come_back_under_every_measure(rows, measure):
     done = sc.complete(rows, method="smcnn", **vars(measure))
-    new = extend.extension(done, rows, measure).transform(rows)
+    new = extension(done, rows, measure).transform(rows)
     assert np.abs(new - done.factor).max() < 1e-10
 
 
@@ -59,18 +68,18 @@ def test_a_rotated_factor_is_extended_as_well(rows, method):
     R = np.linalg.qr(np.random.default_rng(0).standard_normal((20, 20)))[0]
     V = done.factor @ R
     K = extend.inverse(V, METHODS[method], 0.5)
-    assert np.abs(extend.Extension(rows, Measure(), V, K).transform(rows) - V).max() < 1e-9
+    assert np.abs(extend.SpectralExtension(rows, Measure(), V, K).transform(rows) - V).max() < 1e-9
 
 
 def test_the_two_variants_of_smc_f_are_told_apart(rows):
     done = sc.complete(rows, method="smc_f", penalty=2.0, variant="paper")
-    new = extend.extension(done, rows, Measure()).transform(rows)
+    new = extension(done, rows, Measure()).transform(rows)
     assert np.abs(new - done.factor).max() < 1e-10
 
 
 def test_smcnn_is_the_ridge_solution(rows, digits):
     done = sc.complete(rows, method="smcnn", rank=10, penalty=3.0)
-    V, model = done.factor, extend.extension(done, rows, Measure())
+    V, model = done.factor, extension(done, rows, Measure())
     s0 = model.overlap(digits[200:203])
     ridge = np.linalg.solve(V.T @ V + 1.5 * np.eye(10), V.T @ s0.T).T
     assert np.allclose(model.transform(digits[200:203]), ridge, atol=1e-12)
@@ -79,30 +88,30 @@ def test_smcnn_is_the_ridge_solution(rows, digits):
 def test_overlap_is_the_similarity_over_common_features(rows):
     done = sc.complete(rows[10:], method="smcnn")
     S0 = sc.overlap_similarity(rows)
-    assert np.allclose(extend.extension(done, rows[10:], Measure()).overlap(rows[:10]), S0[:10, 10:], atol=1e-14)
+    assert np.allclose(extension(done, rows[10:], Measure()).overlap(rows[:10]), S0[:10, 10:], atol=1e-14)
 
 
 def test_blocks_do_not_change_the_answer(rows, monkeypatch):
     done = sc.complete(rows, method="smcnn")
-    model = extend.extension(done, rows, Measure())
+    model = extension(done, rows, Measure())
     whole = model.transform(rows)
     monkeypatch.setattr(
-        extend,
+        overlap,
         "row_blocks",
         lambda n, size: [slice(i, min(i + 7, n)) for i in range(0, n, 7)],
     )
-    assert len(list(model.blocks(rows))) == 22 * 22
+    assert len(list(overlap.overlap_blocks(rows, rows, Measure()))) == 22 * 22
     assert np.allclose(model.transform(rows), whole, atol=1e-12)
 
 
 def test_nothing_in_common_gives_zero(rows):
     done = sc.complete(rows, method="smcnn")
-    assert not extend.extension(done, rows, Measure()).transform(np.full((2, 64), np.nan)).any()
+    assert not extension(done, rows, Measure()).transform(np.full((2, 64), np.nan)).any()
 
 
 def test_other_array_libraries(library, rows):
     X = library.array(rows[:40])
     done = sc.complete(X, method="smcnn", rank=5)
-    new = extend.extension(done, X, Measure()).transform(X)
+    new = extension(done, X, Measure()).transform(X)
     assert type(new) is type(done.factor)
     assert float(library.module().max(library.module().abs(new - done.factor))) < 1e-10

@@ -11,7 +11,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import simcomplete as sc
-from simcomplete._spectral import extend
 from simcomplete.estimators import SMCNN, SimilarityCompleter, SMCNmF
 
 ESTIMATORS = [SMCNN(), SMCNmF(rank=7, penalty=0.5), SimilarityCompleter(method="smc_f", metric="pearson")]
@@ -176,9 +175,7 @@ def test_every_method_fits_or_says_why_not(method, rows):
 
 
 def test_every_spectral_method_takes_new_rows():
-    assert {method.name for method in sc.methods() if method.family == "spectral" and method.out_of_sample} == {
-        *extend.PENALTIES
-    }
+    assert all(method.out_of_sample for method in sc.methods() if method.family == "spectral")
 
 
 @pytest.mark.parametrize("model", [sc.SMCNN(rank=5), sc.PosteriorCompleter(effort="fast")], ids=["smcnn", "posterior"])

@@ -1,6 +1,7 @@
 """PosteriorCompleter: scikit-learn's contract, stateless rows, streaming, search."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import simcomplete as sc
-from simcomplete._posterior.candidates.conditional import unit_rows
+from simcomplete._posterior.shared.rows import unit_rows
 from simcomplete.estimators import PosteriorCompleter
 
 
@@ -67,13 +68,9 @@ def test_candidates_come_and_go_exactly(data):
     shrunk = PosteriorCompleter(effort="fast").fit(np.vstack([P[:150], Q_rows(P)]))
     shrunk.forget(np.arange(150, 160))
     # The same candidates with the same calibration give the same vectors, however they came to be there.
-    whole = PosteriorCompleter(effort="fast").fit(P[:150])
-    first = whole._model
-    whole._keep(
-        type(first)(
-            P / whole._scale, unit_rows(P), {"unit": first.spaces["unit"].of("unit", P / whole._scale)}, first.choice
-        )
-    )
+    choice = PosteriorCompleter(effort="fast").fit(P[:150])._model.choice
+    whole = PosteriorCompleter(effort="fast").fit(P)
+    whole._keep_candidates(replace(whole._model, choice=choice))
     np.testing.assert_allclose(grown.transform(Q), whole.transform(Q), atol=1e-8)
     back = PosteriorCompleter(effort="fast").fit(P[:150]).partial_fit(P[150:]).forget(slice(150, 200))
     np.testing.assert_allclose(

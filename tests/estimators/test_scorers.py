@@ -89,9 +89,10 @@ def test_grid_search_with_and_without_truth(estimator, X, truth):
         assert np.isfinite(search.cv_results_["mean_test_score"]).all()
         assert search.best_params_ != {"rank": 60, "penalty": 1e-3}
         assert search.transform(X).shape == (120, search.best_params_["rank"])
-    # What was chosen blindly is, by the truth too, better than most.
+    # What was chosen blindly is, by the truth too, in the better half (settings can tie) and clearly not the worst.
     scores = with_truth.cv_results_["mean_test_score"]
-    assert scores[without.best_index_] > np.median(scores)
+    assert scores[without.best_index_] >= np.median(scores)
+    assert scores[without.best_index_] > scores.min() + 0.1
 
 
 def test_grid_search_over_the_step(X, truth):

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.ndimage import zoom
 
 import simcomplete as sc
-from simcomplete._posterior.candidates.conditional import unit_rows
 from simcomplete._posterior.candidates.model import Posterior
+from simcomplete._posterior.shared.rows import unit_rows
 
 EFFORTS = ["full", "fast", "best"]
 every_effort = pytest.mark.parametrize("effort", EFFORTS)

@@ -5,8 +5,8 @@ import pytest
 
 import simcomplete as sc
 from simcomplete._posterior.candidates import covariance
-from simcomplete._posterior.candidates.conditional import unit_rows
 from simcomplete._posterior.shared.neighbours import distinct, nearest
+from simcomplete._posterior.shared.rows import unit_rows
 from simcomplete.estimators import PosteriorCompleter
 
 RNG = np.random.default_rng(0)

@@ -70,6 +70,7 @@ METHODS = (
         random=False,
         reference="cosine over common features, S^0 of the paper (appendix, inaccurate similarity score)",
         work=lambda sizes, params: 6.0 * sizes.n_queries * sizes.n * sizes.d,
+        factor=False,
         run=run,
     ),
 )

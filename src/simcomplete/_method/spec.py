@@ -118,6 +118,8 @@ class Method:
         Settings that ``tune=True`` tries.
     uses : frozenset of str
         Which of the hints `known` and `overlap` it can use.
+    factor : bool
+        Whether its result on rows is a factor, and not only a dense matrix.
     extend : callable or None
         Makes of a completion what adds new rows to it; None where there is no out-of-sample form.
     work : callable
@@ -140,6 +142,7 @@ class Method:
     original: Mapping[str, Any] = field(default_factory=dict, repr=False)
     grid: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
     uses: frozenset[str] = field(default=frozenset(), repr=False)
+    factor: bool = field(default=True, repr=False)
     extend: Extend | None = field(default=None, repr=False, compare=False)
     work: Callable[[Sizes, Mapping[str, Any]], float] = field(default=no_work, repr=False, compare=False)
 

@@ -107,7 +107,6 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
             )
         return self.factor_
 
-    @available_if(_takes_new_rows)  # type: ignore[untyped-decorator]
     def transform(self, X: Any) -> Any:
         """Return rows of the factor for new samples, without fitting again.
 
@@ -219,3 +218,14 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _gives_rows(completer: Completer) -> bool:
+    """Whether the method's result is a factor, whose rows can be returned."""
+    name = completer._wiring()[0]
+    return name not in REGISTRY or REGISTRY[name].factor
+
+
+# After the class is made: scikit-learn wraps both for set_output then, and would lose the conditions.
+Completer.fit_transform = available_if(_gives_rows)(Completer.fit_transform)  # type: ignore[method-assign]
+Completer.transform = available_if(_takes_new_rows)(Completer.transform)  # type: ignore[method-assign]

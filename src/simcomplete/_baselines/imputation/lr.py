@@ -122,8 +122,8 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
     P = P[~np.isnan(P).any(axis=1)]
     if len(P) < 2 and problem.all_rows_are_queries:
         raise InputError(
-            f"lr learns from complete rows, and {len(P)} of {len(table)} are; give at least 2, or candidates and "
-            "queries, or use method='mean'"
+            f"lr learns from complete rows, and {len(P)} of {len(table)} samples are; give at least 2, or "
+            "candidates and queries, or use method='mean'"
         )
     scale = power_of_two(table) if variant == "feature" else 1.0  # regression on features does not depend on it
     predict = by_feature(P / scale, eps) if variant == "feature" else by_sample(P, basic=variant == "sample-basic")

@@ -176,6 +176,7 @@ METHODS = (
         ),
         grid=({"blocks": 10}, {"blocks": 5}, {"blocks": 20}, {"blocks": 10, "max_iter": 5}),
         work=_work,
+        factor=False,
         run=run,
     ),
 )

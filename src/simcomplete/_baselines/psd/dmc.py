@@ -204,6 +204,7 @@ METHODS = (
         original={"variant": "reference", "max_iter": 20, "tol": 1e-6},
         uses=frozenset({"known"}),
         work=lambda sizes, params: 1.5e2 * sizes.n**3,
+        factor=False,
         run=run,
     ),
 )
