@@ -1,5 +1,9 @@
 """Many rows: memory is that of a block, the digits are those of a dense solver, the certificate needs no factor."""
 
+import json
+import os
+import subprocess
+import sys
 import tracemalloc
 from dataclasses import replace
 from pathlib import Path
@@ -9,14 +13,15 @@ import pytest
 
 import simcomplete as sc
 from simcomplete._rows.validate import as_rows
+from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
 from simcomplete._similarity.measure import Measure
-from simcomplete._similarity.operator import CandidateQuerySimilarity, DenseSimilarity
+from simcomplete._similarity.operator import DenseSimilarity
 from simcomplete._spectral import methods
 from simcomplete._spectral.certify import certify
 from simcomplete._spectral.certify_passes import certify_passes
 from simcomplete._spectral.eigen.routes import largest
-from simcomplete._spectral.objective import Problem
 from simcomplete._spectral.penalties import NoPenalty, Nuclear, NuclearMinusFrobenius, SquaredFrobenius
+from simcomplete._spectral.problem import SpectralProblem
 from simcomplete._spectral.solvers import exact
 
 PENALTIES = [Nuclear(), NuclearMinusFrobenius(), NoPenalty(), SquaredFrobenius()]
@@ -112,7 +117,7 @@ def operator(imagelike):
 @pytest.mark.parametrize("penalty", PENALTIES, ids=lambda p: type(p).__name__)
 @pytest.mark.parametrize("weight", [1e-3, 1.0, 1e4])  # the last leaves one vector, or none
 def test_two_passes_say_what_the_whole_factor_says(operator, penalty, weight):
-    problem = Problem(operator, penalty, weight, rank=20)
+    problem = SpectralProblem(operator, penalty, weight, rank=20)
     spectrum = largest(operator, 20, "structured")
     short = certify_passes(problem, spectrum.reduced, spectrum.w)
     whole = certify(problem, exact.factor(problem, spectrum), spectrum.w)
@@ -126,7 +131,7 @@ def test_two_passes_say_what_the_whole_factor_says(operator, penalty, weight):
 
 
 def test_two_passes_find_wrong_vectors_out(operator):
-    problem = Problem(operator, Nuclear(), 1e-3, rank=20)
+    problem = SpectralProblem(operator, Nuclear(), 1e-3, rank=20)
     spectrum = largest(operator, 20, "structured")
     noise = 1e-3 * np.random.default_rng(0).standard_normal(spectrum.reduced.lift.shape)
     wrong = replace(spectrum.reduced, lift=spectrum.reduced.lift + noise)
@@ -135,14 +140,14 @@ def test_two_passes_find_wrong_vectors_out(operator):
 
 
 def test_two_passes_find_wrong_values_out(operator):
-    problem = Problem(operator, Nuclear(), 1e-3, rank=20)
+    problem = SpectralProblem(operator, Nuclear(), 1e-3, rank=20)
     spectrum = largest(operator, 20, "structured")
     assert not certify_passes(problem, spectrum.reduced, spectrum.w * (1 + 1e-3)).optimal
 
 
 def test_two_passes_find_missing_vectors_out(operator):
     """All are eigenvectors, the largest is not among them: only the small problem can tell."""
-    problem = Problem(operator, Nuclear(), 1e-3, rank=19)
+    problem = SpectralProblem(operator, Nuclear(), 1e-3, rank=19)
     spectrum = largest(operator, 20, "structured")
     some = spectrum.reduced
     some = replace(some, lift=some.lift[:, 1:], below=some.below[:, 1:], Y=some.Y[:, 1:])
@@ -185,3 +190,57 @@ def test_the_page_about_scale_runs(imagelike, tmp_path, monkeypatch, capsys):
     exec(page.split("```python\n")[1].split("```")[0], {})
     assert capsys.readouterr().out.startswith("(40, 10) ")
     assert np.load("factor.npy").shape == (940, 50)
+
+
+# Candidates of 82 MB in a .zarr, under a limit of half of that, through the command line.
+LIMITED = """
+import runpy, sys
+import scipy.linalg, sklearn, zarr, simcomplete._cli.app
+
+def peak():
+    return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmHWM"))
+
+with open("/proc/self/clear_refs", "w") as file:
+    file.write("5")  # the peak so far is forgotten
+before = peak()
+try:
+    runpy.run_module("simcomplete", run_name="__main__", alter_sys=True)
+except SystemExit as end:
+    assert not end.code, end.code
+print("peak", peak() - before, file=sys.stderr)
+"""
+
+
+@pytest.fixture(scope="module")
+def on_disk(tmp_path_factory):
+    zarr = pytest.importorskip("zarr")
+    room, rng = tmp_path_factory.mktemp("limited"), np.random.default_rng(0)
+    P = zarr.create_array(
+        str(room / "candidates.zarr"), shape=(160_000, 64), dtype="f8", chunks=(4000, 64), compressors=None
+    )
+    for start in range(0, 160_000, 4000):
+        P[start : start + 4000] = rng.random((4000, 64))
+    np.save(room / "queries.npy", np.where(rng.random((5, 64)) < 0.5, np.nan, rng.random((5, 64))))
+    return room
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="peak memory is told by Linux")
+@pytest.mark.parametrize(("method", "own"), [("smcnn", ["--rank", "4"]), ("posterior", ["--param", "effort=fast"])])
+def test_the_command_line_keeps_to_a_limit_below_the_candidates(on_disk, method, own):
+    limit = 41_000_000
+    environment = {**os.environ, "SIMCOMPLETE_MEMORY": str(limit), "OPENBLAS_NUM_THREADS": "1"}
+    complete = ["complete", "candidates.zarr", "queries.npy", "-o", method, "--method", method, *own, "--json"]
+    answers = []
+    for command in (complete, ["search", method, "-k", "3", "--json"]):
+        run = subprocess.run(
+            [sys.executable, "-c", LIMITED, *command], cwd=on_disk, env=environment, capture_output=True, text=True
+        )
+        assert run.returncode == 0, run.stderr
+        assert int(run.stderr.split("peak")[1]) < 1.5 * limit  # 61 of 82 MB
+        answers.append(json.loads(run.stdout))
+    summary, found = answers
+    assert summary["n_candidates"] == 160_000
+    assert summary["validity"]["psd"]["ok"]
+    done = sc.load(on_disk / method)
+    expected = done.search(3).ids
+    assert [[hit["row"] for hit in query["nearest"]] for query in found["queries"]] == expected.tolist()

@@ -112,7 +112,7 @@ def measures(problem: Problem, done: Completion) -> dict[str, float]:
     if judged.size:
         told["recall_ten"] = metrics.recall_at(S[judged, pool], truth[judged, pool], k=NEIGHBOURS)
     told["before"] = float(np.sqrt(np.mean((S0 - truth)[asked, pool][counted] ** 2)))
-    if done.bars is not None:
+    if done.interval_model is not None:
         low, high = done.interval(LEVEL)
         true = truth[asked, pool]
         told["coverage"] = float(((low <= true) & (true <= high))[counted].mean())

@@ -14,7 +14,7 @@ from simcomplete import datasets, errors, masks, metrics, theory
 from simcomplete._api import complete, complete_similarity
 from simcomplete._registry import methods
 from simcomplete._result.completion import Completion
-from simcomplete._result.store import load
+from simcomplete._result.load import load
 from simcomplete._similarity.overlap import overlap_counts, overlap_similarity
 from simcomplete._version import __version__
 

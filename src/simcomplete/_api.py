@@ -4,30 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from simcomplete._auto.elect import complete_auto
 from simcomplete._auto.holdout import run_tuned
-from simcomplete._method.problem import Task
-from simcomplete._registry import find, parameters
+from simcomplete._caller import warn_caller
+from simcomplete._method.given import generator, problem_of_rows, problem_of_similarities
+from simcomplete._method.problem import Problem, Settings
+from simcomplete._method.spec import SHARED, Method
+from simcomplete._registry import find
 from simcomplete._result.completion import Completion
 from simcomplete._rows.budget import working_memory
 from simcomplete._rows.sink import Output
-from simcomplete._rows.table import RowTable
 from simcomplete._rows.validate import (
-    as_rows,
-    as_similarity,
     check_number,
     check_rank,
-    same_width,
 )
-from simcomplete._rows.xp import Array, is_numpy, like, namespace, to_numpy
 from simcomplete._similarity.measure import Measure, Metric
-from simcomplete.errors import InputError
+from simcomplete.errors import InputError, NotConvergedWarning
+
+Runner = Callable[[Problem, Settings], Completion]
 
 
 def complete(
@@ -63,8 +61,9 @@ def complete(
     method : str
         A name from `sc.methods()`, or "auto": hide known values of the candidates, let methods find them again, and
         take the best; `done.election` shows the table. Where nothing can be hidden, "auto" is "posterior".
+        Of the next six parameters, one that the named method does not use is refused when it is set.
     rank : int, optional
-        Bound on the rank, for methods that have one, at most the number of samples; None means min(100, n).
+        Bound on the rank, at most the number of samples; None means min(100, n).
     penalty : float
         Weight of the method's penalty, lambda of the paper.
     metric : {"cosine", "pearson"}
@@ -103,26 +102,12 @@ def complete(
     >>> done.certificate.optimal
     True
     """
-    run = _runner(method, params)
-    samples = as_rows(candidates, "candidates", complete=queries is not None)
-    if queries is None:
-        samples = samples.in_memory()
-    asked = None if queries is None else as_rows(queries, "queries").in_memory()
-    if asked is not None:
-        same_width(samples, asked)
-    task = Task(
-        rank=check_rank(rank, samples.n + (0 if asked is None else asked.n)),
-        penalty=check_number(penalty, "penalty"),
-        rank_asked=rank is not None,
-        rng=generator(random_state),
-        progress=progress,
-        measure=Measure(metric, min_overlap, epsilon, positive).checked(samples.d),
-        samples=samples,
-        queries=asked,
-        labels=_labels(samples, asked),
-    )
+    measure = Measure(metric, min_overlap, epsilon, positive)
+    run = _runner(method, params, {"rank": rank, "penalty": penalty, **vars(measure)})
+    problem = problem_of_rows(candidates, queries, measure, progress)
+    settings = _settings(rank, penalty, random_state, progress, problem.n)
     with working_memory(memory):
-        done = run(task) if out is None else _written(run, task, Output(out))
+        done = run(problem, settings) if out is None else _written(run, problem, settings, Output(out))
     return done.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip)
 
 
@@ -178,120 +163,74 @@ def complete_similarity(
     True
     """
     _refuse_hints(method, known=known, overlap=overlap)
-    run = _runner(method, params)
-    S, labels = as_similarity(S0)
-    n = int(S.shape[0])
-    n_candidates, order = _candidate_rows(candidates, n)
-    if order is not None:
-        S = _reordered(S, order)
-        labels = None if labels is None else [labels[i] for i in order]
-    task = Task(
-        rank=check_rank(rank, n),
-        penalty=check_number(penalty, "penalty"),
-        rank_asked=rank is not None,
-        rng=generator(random_state),
-        progress=progress,
-        given=S,
-        given_candidates=n_candidates,
-        known=None if known is None else _square(known, n, "known", bool, order),
-        overlap=None if overlap is None else _square(overlap, n, "overlap", np.int64, order),
-        labels=labels,
-        order=order,
-    )
-    done = run(task)
+    run = _runner(method, params, {"rank": rank, "penalty": penalty})
+    problem = problem_of_similarities(S0, candidates, known, overlap, progress)
+    settings = _settings(rank, penalty, random_state, progress, problem.n)
+    done = run(problem, settings)
     return done.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip)
 
 
-def _written(run: Callable[[Task], Completion], task: Task, out: Output) -> Completion:
+def _settings(rank: int | None, penalty: float, random_state: Any, progress: bool | None, n: int) -> Settings:
+    """Check what every method shares."""
+    return Settings(
+        rank=check_rank(rank, n),
+        penalty=check_number(penalty, "penalty"),
+        rng=generator(random_state),
+        rank_given=rank is not None,
+        progress=progress,
+    )
+
+
+def _written(run: Runner, problem: Problem, settings: Settings, out: Output) -> Completion:
     """Run a method with its factor in a file, which is there at the end or not at all."""
     with out:
-        task.out = out
-        done = run(task)
+        done = run(problem, replace(settings, out=out))
         if done.matrix.factor is None:
             raise InputError(f"method {done.method!r} gives no factor to write; leave out= out, or use another method")
         if not out.written:
-            out.copy(done.matrix.factor, task.progress)
+            out.copy(done.matrix.factor, settings.progress)
     return replace(done, matrix=replace(done.matrix, factor=out.read(out.path)))
 
 
-def _runner(method: str, params: dict[str, Any]) -> Callable[[Task], Completion]:
-    """Check the method's name and parameters before any work, and return what will do it."""
+def _runner(method: str, params: dict[str, Any], shared: dict[str, Any]) -> Runner:
+    """Check the method's name and parameters before any work, and return what will do it and warn the caller."""
     if method == "auto":
-        return lambda task: complete_auto(task, dict(params))
-    row = find(method)
-    given = dict(params)
+        return partial(_run_auto, params=dict(params), shared=shared)
+    found, given = find(method), dict(params)
     tune = given.pop("tune", False)
-    own = parameters(row, given)
-    return lambda task: run_tuned(row, task, own) if tune else row.run(task, own)
+    found.refuse_unused(shared)
+    return partial(_run_named, method=found, own=found.own(given), tune=bool(tune))
+
+
+def _run_named(problem: Problem, settings: Settings, *, method: Method, own: dict[str, Any], tune: bool) -> Completion:
+    done = run_tuned(method, problem, settings, own) if tune else method.run(problem, settings, own)
+    return _recorded(done, [])
+
+
+def _run_auto(problem: Problem, settings: Settings, *, params: dict[str, Any], shared: dict[str, Any]) -> Completion:
+    return _recorded(*complete_auto(problem, settings, params, shared))
+
+
+def _recorded(done: Completion, notices: list[str]) -> Completion:
+    """Warn the caller of what did not go as asked, and record only parameters that were used."""
+    if not done.status.ok:
+        notices = [*notices, f"{done.method}: {done.status}"]
+    for notice in notices:
+        warn_caller(notice, NotConvergedWarning)
+    unused = set(SHARED) - find(done.method).shared - {"metric"}
+    return replace(done, params={name: value for name, value in done.params.items() if name not in unused})
 
 
 def _refuse_hints(method: str, **hints: Any) -> None:
     """Refuse a matrix alone, or hints about it, where the method cannot use them; `auto` takes what fits."""
     if method == "auto":
         return
-    row = find(method)
-    if row.acts_on == "samples":
+    found = find(method)
+    if found.acts_on == "samples":
         raise InputError(f"method {method!r} needs the samples themselves; give them to complete()")
     for name, hint in hints.items():
-        if hint is not None and name not in row.uses:
+        if hint is not None and name not in found.uses:
             raise InputError(
                 f"method {method!r} cannot use {name}=; leave it out (candidates= with keep_candidates=True "
                 "keeps an exact block with any method)"
             )
-
-
-def generator(random_state: Any) -> np.random.Generator:
-    """Turn a seed, a generator or None into a generator."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31))
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"random_state={random_state!r} is no seed; give a whole number, a Generator or None"
-        ) from error
-
-
-def _labels(samples: RowTable, queries: RowTable | None) -> list[str] | None:
-    if queries is None:
-        return samples.labels
-    if samples.labels is None and queries.labels is None:
-        return None
-    first = samples.labels or [str(i) for i in range(samples.n)]
-    return first + (queries.labels or [str(i) for i in range(queries.n)])
-
-
-def _candidate_rows(candidates: Any, n: int) -> tuple[int | None, NDArray[np.int64] | None]:
-    if candidates is None:
-        return None, None
-    if isinstance(candidates, (int, np.integer)) and not isinstance(candidates, bool):
-        if not 1 <= candidates <= n:
-            raise InputError(f"candidates={candidates} must be from 1 to the {n} rows of S0")
-        return int(candidates), None
-    which = np.asarray(candidates)
-    if which.dtype != bool or which.shape != (n,) or not which.any():
-        raise InputError(
-            f"candidates must be a number of leading rows or {n} booleans, at least one of them True; "
-            f"got {which.dtype} of shape {which.shape}"
-        )
-    order = np.concatenate([np.flatnonzero(which), np.flatnonzero(~which)])
-    return int(which.sum()), None if np.array_equal(order, np.arange(n)) else order
-
-
-def _reordered(S: Array, order: NDArray[np.int64]) -> Array:
-    if is_numpy(S):
-        return S[np.ix_(order, order)]
-    xp = namespace(S)
-    index = like(order, S)
-    return xp.take(xp.take(S, index, axis=0), index, axis=1)
-
-
-def _square(values: Any, n: int, name: str, dtype: Any, order: NDArray[np.int64] | None) -> NDArray[Any]:
-    """A hint about every entry, in the order of the rows that were moved."""
-    array = np.asarray(to_numpy(values) if not isinstance(values, list) else values)
-    if array.shape != (n, n):
-        raise InputError(f"{name} has shape {array.shape}; it must match S0, {(n, n)}")
-    array = array.astype(dtype)
-    return array if order is None else array[np.ix_(order, order)]

@@ -17,10 +17,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from simcomplete._method.spec import Extension
 from simcomplete._rows.table import HeldRows
 from simcomplete._rows.validate import as_array, check_number
 from simcomplete._similarity.overlap import overlap_matrix
-from simcomplete._spectral.extend import Extension
 from simcomplete.errors import InputError
 from simcomplete.metrics import recall_at, relative_squared_error
 
@@ -187,8 +187,8 @@ def unwrapped(estimator: Any) -> tuple[Any, Extension]:
     before, last = (estimator[:-1], estimator[-1]) if hasattr(estimator, "steps") else (None, estimator)
     if not hasattr(last, "_fitted_extension"):
         raise InputError(
-            f"{type(last).__name__} completes no similarities; score SMCNN, SMCNmF, SimilarityCompleter, or a "
-            "pipeline that ends in one"
+            f"{type(last).__name__} completes no similarities; score SMCNN, SMCNmF, SimilarityCompleter, "
+            "PosteriorCompleter, or a pipeline that ends in one"
         )
     return before, last._fitted_extension()
 
@@ -216,11 +216,8 @@ def with_fitted(extension: Extension, given: Rows, full: Rows) -> tuple[Rows, Ro
 
 def among_new(extension: Extension, given: Rows, full: Rows) -> tuple[Rows, Rows, Rows]:
     """Completed, initial and reference similarities of rows among themselves."""
-    V = extension.transform(given, False)
-    S_hat = V @ V.T
+    S_hat = extension.among(given)
     S0, S = (overlap_matrix(HeldRows(X), extension.measure, progress=False)[0] for X in (given, full))
-    # As in a Completion: the 1 of a row without evidence is no part of the spectral problem and is added after.
-    np.fill_diagonal(S_hat, np.diag(S_hat) + (1 - np.diag(S0)))
     np.fill_diagonal(S0, 1.0)
     np.fill_diagonal(S, 1.0)
     return S_hat, S0, S

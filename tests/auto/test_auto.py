@@ -1,12 +1,13 @@
-"""auto and tune: what is known is hidden, methods stand for election, and the table is shown."""
+"""auto and tune: what is known is hidden, methods find it again, and the table is shown."""
 
 import numpy as np
 import pytest
 
 import simcomplete as sc
 from simcomplete import _registry as registry
-from simcomplete._auto.holdout import rehearse
-from simcomplete._method.problem import Task
+from simcomplete._auto import elect
+from simcomplete._auto.holdout import hold_out
+from simcomplete._method.problem import CandidatesQueries, Settings
 from simcomplete._rows.table import HeldRows
 from simcomplete.errors import InputError, NotConvergedWarning
 
@@ -21,18 +22,18 @@ def swapped(monkeypatch, name, run):
     monkeypatch.setitem(registry.REGISTRY, name, type(row)(**{**vars(row), "run": run}))
 
 
-def test_the_rehearsal_hides_what_queries_lack(data):
+def test_simulated_queries_lack_what_queries_lack(data):
     P, Q, _ = data
-    task = Task(rank=10, penalty=1e-3, rng=np.random.default_rng(0), samples=HeldRows(P), queries=HeldRows(Q))
-    rehearsal = rehearse(task)
-    shown = rehearsal.task.queries.array
+    settings = Settings(rank=10, penalty=1e-3, rng=np.random.default_rng(0))
+    holdout = hold_out(CandidatesQueries(HeldRows(P), HeldRows(Q)), settings)
+    shown = holdout.problem.queries.array
     assert len(shown) == 37  # a quarter of the candidates
-    assert rehearsal.task.samples.n == 150 - 37
+    assert holdout.problem.candidates.n == 150 - 37
     masks = {tuple(row) for row in np.isnan(Q)}
     assert all(tuple(row) in masks for row in np.isnan(shown))
-    # The truth is that of complete rows, and nobody who plays a query is among the candidates.
-    assert rehearsal.truth.shape == (37, 150)
-    assert rehearsal.truth[:, :113].max() < 1 - 1e-9
+    # The truth is that of complete rows, and no simulated query is among the candidates.
+    assert holdout.truth.shape == (37, 150)
+    assert holdout.truth[:, :113].max() < 1 - 1e-9
 
 
 def test_the_best_is_elected_and_the_table_tells(data):
@@ -64,11 +65,31 @@ def test_any_method_can_stand_and_the_objective_can_be_recall(data):
     assert sc.complete(P, Q, method="auto", elect=["overlap", "mean"]).method == "mean"
 
 
-def test_a_method_that_overruns_its_share_is_stopped_and_marked(data):
+def test_sizes_and_not_the_clock_decide_what_is_tried(data, monkeypatch):
     P, Q, _ = data
-    done = sc.complete(P, Q, method="auto", elect=["bpmf", "overlap"], budget=0.2)
-    row = done.election[0]
-    assert "stopped after its share" in row["note"]
+    tables = []
+    for seconds in (1e-9, 1e9):  # a very fast and a very slow machine
+        ticks = iter(range(10**6))
+        monkeypatch.setattr(elect.time, "perf_counter", lambda ticks=ticks, seconds=seconds: next(ticks) * seconds)
+        done = sc.complete(P, Q, method="auto", elect=["bpmf", "overlap", "mean"], budget=0.2)
+        tables.append([(row["method"], row["error"], row["note"]) for row in done.election])
+        assert done.method == "mean"
+    assert tables[0] == tables[1]
+    assert tables[0][0][2].startswith("not tried: about")
+
+
+def test_no_method_asks_for_a_time_limit_of_its_own(data, monkeypatch):
+    seen = {}
+    real = registry.REGISTRY["nnfn"].run
+
+    def watched(problem, settings, params):
+        seen.update(params)
+        return real(problem, settings, params)
+
+    swapped(monkeypatch, "nnfn", watched)
+    with pytest.warns(NotConvergedWarning):
+        sc.complete(*data[:2], method="auto", elect=["nnfn", "fgsr"], max_iter=3)
+    assert seen["time_limit"] is None
 
 
 def test_a_spent_budget_leaves_the_rest_out(data):
@@ -76,11 +97,11 @@ def test_a_spent_budget_leaves_the_rest_out(data):
     with pytest.warns(NotConvergedWarning, match="no method could be elected"):
         done = sc.complete(P, Q, method="auto", budget=0)
     assert done.method == "overlap"
-    assert {row["note"] for row in done.election} == {"not run: the budget was spent"}
+    assert all(row["note"].endswith("beyond the budget of 0 s") for row in done.election)
 
 
 def test_one_that_fails_in_the_election_is_marked(data, monkeypatch):
-    def broken(task, params):
+    def broken(problem, settings, params):
         raise InputError("no")
 
     swapped(monkeypatch, "mean", broken)
@@ -92,10 +113,10 @@ def test_one_that_fails_in_the_election_is_marked(data, monkeypatch):
 def test_a_winner_that_fails_on_the_real_data_is_replaced_loudly(data, monkeypatch):
     real = registry.REGISTRY["lr"].run
 
-    def unlucky(task, params):
-        if task.n == 170:
+    def unlucky(problem, settings, params):
+        if problem.n == 170:
             raise InputError("not today")
-        return real(task, params)
+        return real(problem, settings, params)
 
     swapped(monkeypatch, "lr", unlucky)
     with pytest.warns(NotConvergedWarning, match="lr elected, but failed: not today; taking the next best"):
@@ -165,4 +186,4 @@ def test_other_measures_get_a_method_that_knows_them(data):
     P, Q, _ = data
     assert sc.complete(P, metric="pearson").method == "smcnn"
     table = {row["method"]: row["note"] for row in sc.complete(P, Q, positive=True).election}
-    assert table["posterior"].startswith("failed: posterior estimates cosines")
+    assert table["posterior"] == "not tried: it does not use positive"

@@ -9,8 +9,8 @@ from simcomplete._baselines.ablation import mc_fon, mc_on, smc_gd, smc_gd_paper
 from simcomplete._method.iterate import Limits
 from simcomplete._rows.xp import to_numpy
 from simcomplete._similarity.operator import DenseSimilarity
-from simcomplete._spectral.objective import Problem
 from simcomplete._spectral.penalties import NoPenalty, Nuclear
+from simcomplete._spectral.problem import SpectralProblem
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def by_hand(S0, V, gamma, weight, tau):
 
 def test_the_box_of_smc_gd_is_followed_to_the_letter(family):
     S0, V0, weight = family["S0"], family["V0"], float(family["lam"])
-    problem = Problem(DenseSimilarity(S0), Nuclear(), weight, 8)
+    problem = SpectralProblem(DenseSimilarity(S0), Nuclear(), weight, 8)
     once = smc_gd_paper.solve(problem, V0, 1e-3, 0.05, 0.0, Limits(1)).state.V
     np.testing.assert_allclose(once @ once.T, by_hand(S0, V0, 1e-3, weight, 0.05), atol=1e-10)
     assert np.allclose(once, np.tril(once)), "line 7 is a Cholesky factorisation"
@@ -289,7 +289,7 @@ def test_a_pair_that_explodes_is_told_and_the_best_kept(go):
 def test_rows_of_the_registry_are_those_of_the_careful_variants(method, small):
     row = next(m for m in sc.methods() if m.name == method)
     done = sc.complete(*small[:2], method=method, rank=10)
-    assert row.parameters["variant"] == "careful"
+    assert row.parameters["variant"].default == "careful"
     assert row.original["variant"] == "paper"
     assert done.validity.psd.ok == row.psd
     if row.low_rank:
@@ -332,6 +332,6 @@ def test_the_result_stays_in_its_library(library, method, small):
 
 
 def test_no_penalty_no_threshold_is_smc_nr():
-    problem = Problem(DenseSimilarity(np.diag([3.0, 1.0, -1.0])), NoPenalty(), 0.0, 2)
+    problem = SpectralProblem(DenseSimilarity(np.diag([3.0, 1.0, -1.0])), NoPenalty(), 0.0, 2)
     V = smc_gd.careful(problem, np.zeros((3, 2)), 0.5, 1e-9, Limits(5)).state.V
     np.testing.assert_allclose(V @ V.T, np.diag([3.0, 1.0, 0.0]), atol=1e-12)

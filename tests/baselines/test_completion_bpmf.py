@@ -7,7 +7,7 @@ import simcomplete as sc
 from simcomplete._baselines.completion.bpmf import noise_precision, spread
 from simcomplete._baselines.completion.bpmf_draws import SHARED, Draws, Patterns, Side, bartlett, draw_hyper, draw_rows
 from simcomplete._baselines.completion.bpmf_gibbs import map_start, sample
-from simcomplete._baselines.completion.modes import Problem
+from simcomplete._baselines.completion.modes import MaskedMatrix
 from simcomplete._method.iterate import Limits
 from simcomplete.errors import InputError
 
@@ -19,7 +19,7 @@ def ratings(golden):
     R, M = np.zeros((15, 12)), np.zeros((15, 12))
     i, j = file["train"][:, :2].astype(int).T - 1
     R[i, j], M[i, j] = file["train"][:, 2], 1
-    return file, Problem(R, M)
+    return file, MaskedMatrix(R, M)
 
 
 @pytest.mark.parametrize("epochs", [1, 5])
@@ -50,7 +50,7 @@ def test_predictions_are_not_clipped_and_the_probe_ratings_are_near(ratings):
     i, j = file["probe"][:, :2].astype(int).T - 1
     error = np.mean((run.state.average[i, j] - file["probe"][:, 2]) ** 2)
     assert error < np.var(file["probe"][:, 2])
-    shifted = Problem((problem.values - 10) * problem.mask, problem.mask)  # all ratings negative now
+    shifted = MaskedMatrix((problem.values - 10) * problem.mask, problem.mask)  # all ratings negative now
     again = sample(shifted, file["U_init"], file["V_init"], 2.0, Limits(5), Draws.mean())
     want = sample(problem, file["U_init"], file["V_init"], 2.0, Limits(5), Draws.mean())
     np.testing.assert_allclose(again.state.average + 10, want.state.average, atol=1e-10)
@@ -157,7 +157,7 @@ def test_agrees_with_smurff():
     for found in session.run():
         theirs[found.coords[0], found.coords[1]] = found.pred_avg
     U, V = 0.1 * rng.standard_normal((n, r)), 0.1 * rng.standard_normal((d, r))
-    ours = sample(Problem(X * M, M * 1.0), U, V, 5.0, Limits(250), Draws.random(rng), burn_in=50).state.average
+    ours = sample(MaskedMatrix(X * M, M * 1.0), U, V, 5.0, Limits(250), Draws.random(rng), burn_in=50).state.average
 
     def distance(a, b):
         return np.sqrt(np.mean((a - b)[~M] ** 2))
@@ -180,21 +180,21 @@ def test_precision_of_the_noise():
     rng = np.random.default_rng(0)
     L = rng.standard_normal((200, 3)) @ rng.standard_normal((3, 50))
     X = L + 0.2 * rng.standard_normal(L.shape)
-    assert noise_precision(Problem(X), 4) == pytest.approx(25, rel=0.05)
+    assert noise_precision(MaskedMatrix(X), 4) == pytest.approx(25, rel=0.05)
     M = np.ones_like(X)
     M[150:] = rng.random((50, 50)) < 0.3
-    assert noise_precision(Problem(X * M, M), 4) == pytest.approx(25, rel=0.05)  # from the complete rows alone
-    flat = Problem(np.full((4, 3), 0.1))
+    assert noise_precision(MaskedMatrix(X * M, M), 4) == pytest.approx(25, rel=0.05)  # from the complete rows alone
+    flat = MaskedMatrix(np.full((4, 3), 0.1))
     assert np.isfinite(noise_precision(flat, 2))
     assert spread(flat) == pytest.approx(0.1)
-    assert noise_precision(Problem(np.zeros((4, 3))), 2) > 0
+    assert noise_precision(MaskedMatrix(np.zeros((4, 3))), 2) > 0
 
 
 def test_the_mean_is_nearer_to_the_truth_than_one_state():
     rng = np.random.default_rng(0)
     truth = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 30))
     M = (rng.random(truth.shape) < 0.4).astype(float)
-    problem = Problem((truth + rng.standard_normal(truth.shape)) * M, M)
+    problem = MaskedMatrix((truth + rng.standard_normal(truth.shape)) * M, M)
     U, V = 0.1 * rng.standard_normal((40, 2)), 0.1 * rng.standard_normal((30, 2))
     state = sample(problem, U, V, 1.0, Limits(100), Draws.random(rng), burn_in=40).state
     one = state.U.rows @ state.V.rows.T + problem.mean

@@ -8,7 +8,7 @@ import simcomplete as sc
 from simcomplete._baselines.completion.fgsr_admm import admm
 from simcomplete._baselines.completion.fgsr_p import reweighted
 from simcomplete._baselines.completion.fgsr_palm import first_pair, palm, shrink_columns
-from simcomplete._baselines.completion.modes import Problem
+from simcomplete._baselines.completion.modes import MaskedMatrix
 from simcomplete._method.iterate import Limits
 from simcomplete.errors import InputError
 
@@ -19,7 +19,7 @@ VARIANTS = ["2/3", "1/2", "admm", "p"]
 @pytest.fixture(scope="module")
 def reference(golden):
     file = golden("fgsr")
-    return file, Problem(file["X"] * file["M"], file["M"])
+    return file, MaskedMatrix(file["X"] * file["M"], file["M"])
 
 
 def authors(problem, rank, weight, n_iter, **given):
@@ -47,7 +47,7 @@ def test_palm_with_a_full_mask(reference):
     """The program returns its input then, S_Xr = S0; the fit is S_AB."""
     file, _ = reference
     np.testing.assert_array_equal(file["S_Xr"], file["S0"])
-    run = authors(Problem(file["S0"]), 15, 1.0, 5000, tol=1e-8)
+    run = authors(MaskedMatrix(file["S0"]), 15, 1.0, 5000, tol=1e-8)
     assert (run.status.code, run.n_iter, run.state.A.shape[1]) == ("converged", 593, file["S_d"].item())
     np.testing.assert_allclose(fit(run), file["S_AB"], atol=5e-8)  # how far independent programs agree after 593 steps
 
@@ -103,7 +103,7 @@ def test_fully_observed_singular_values_solve_scalar_problems(kind, accelerate, 
     rng = np.random.default_rng(0)
     sigma = np.array([9.0, 6.0, 4.0, 0.2, 0.1])
     U, V = (np.linalg.qr(rng.standard_normal((n, 5)))[0] for n in (12, 8))
-    problem, weight = Problem((U * sigma) @ V.T), 2.0
+    problem, weight = MaskedMatrix((U * sigma) @ V.T), 2.0
     tol = 1e-15 if accelerate else 1e-12
     run = palm(problem, 5, weight, Limits(20_000), kind=kind, alpha=alpha, tol=tol, accelerate=accelerate)
     power = 1 / 3 if kind == "2/3" else 1 / 2
@@ -132,7 +132,7 @@ def test_golden_singular_values_solve_scalar_problems(reference):
 def test_reweighting_ends_at_a_stationary_point(reference):
     """Fully observed: weight (A B - X) B^T + A diag((|A_j| + zeta)^(p - 2)) = 0 and the like in B."""
     file, _ = reference
-    problem = Problem(file["S0"])
+    problem = MaskedMatrix(file["S0"])
     run = reweighted(problem, 8, 2.0, Limits(20_000), p=0.5, tol=1e-14)
     A, B, left = run.state.A, run.state.B, run.state.left
     assert run.status.code == "converged"
@@ -146,7 +146,7 @@ def test_without_noise_admm_finds_the_hidden_values():
     rng = np.random.default_rng(0)
     L = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 30))
     M = (rng.random(L.shape) < 0.5).astype(float)
-    run = admm(Problem(L * M, M), 6, 1.0, Limits(2000), tol=1e-7)
+    run = admm(MaskedMatrix(L * M, M), 6, 1.0, Limits(2000), tol=1e-7)
     assert run.state.A.shape[1] == 2
     np.testing.assert_allclose(run.state.X, L, atol=1e-3)
     np.testing.assert_array_equal(run.state.X[M > 0], L[M > 0])
@@ -165,7 +165,7 @@ def test_momentum_never_goes_up_and_ends_no_higher(reference, kind):
 def test_safe_steps_go_down_with_a_full_mask(reference):
     """rho >= 1 is 1/L, where the descent lemma holds."""
     file, _ = reference
-    run = palm(Problem(file["S0"]), 15, 1.0, Limits(200), tol=0, accelerate=False)
+    run = palm(MaskedMatrix(file["S0"]), 15, 1.0, Limits(200), tol=0, accelerate=False)
     assert (np.diff([facts["objective"] for facts in run.history]) <= 0).all()
 
 

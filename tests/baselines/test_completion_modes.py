@@ -7,7 +7,7 @@ import pytest
 
 import simcomplete as sc
 from simcomplete._baselines.completion.modes import (
-    Problem,
+    MaskedMatrix,
     flat,
     largest_singular,
     leading,
@@ -165,7 +165,7 @@ def test_leading_triples(shape):
     np.testing.assert_allclose(s, want, atol=1e-13)
     np.testing.assert_allclose(Z @ Vt.T, U * s, atol=1e-13)
     np.testing.assert_allclose(Z.T @ U, Vt.T * s, atol=1e-13)
-    assert largest_singular(Problem(Z)) == pytest.approx(want[0], rel=1e-13)
+    assert largest_singular(MaskedMatrix(Z)) == pytest.approx(want[0], rel=1e-13)
 
 
 def test_leading_triples_of_a_singular_matrix():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import simcomplete as sc
 from simcomplete._baselines.completion import facnnfn
-from simcomplete._baselines.completion.modes import Problem
+from simcomplete._baselines.completion.modes import MaskedMatrix
 from simcomplete._baselines.completion.nnfn import complete, matrix_prox, prox
 from simcomplete._method.iterate import Limits
 from simcomplete.errors import InputError
@@ -16,7 +16,7 @@ from simcomplete.errors import InputError
 @pytest.fixture(scope="module")
 def reference(golden):
     file = golden("nnfn")
-    return file, Problem(file["O"] * file["mask"], file["mask"]), float(file["lam"])
+    return file, MaskedMatrix(file["O"] * file["mask"], file["mask"]), float(file["lam"])
 
 
 def objective(x, y, t, alpha):
@@ -129,7 +129,7 @@ def test_mode_s_is_one_proximal_step(small):
     P, Q, _ = small
     S0 = sc.overlap_similarity(np.vstack([P, Q]))
     unit = 10 * np.linalg.norm(S0, 2)
-    run = complete(Problem(S0 / unit), 1e-4, Limits(50), 1e-9)
+    run = complete(MaskedMatrix(S0 / unit), 1e-4, Limits(50), 1e-9)
     done = sc.complete_similarity(S0, method="nnfn", penalty=1e-4)
     np.testing.assert_allclose(done.similarity(), run.state.X * unit, atol=1e-8)
     assert done.status.code == "optimal"
@@ -205,7 +205,7 @@ def test_equal_factors_on_symmetric_data_stay_equal():
 
 def test_factors_of_zeros():
     """|W H^T|_F has no gradient at 0; a start there stays finite."""
-    at = facnnfn.evaluate(Problem(np.ones((3, 2))), 1.0, np.zeros((3, 1)), np.zeros((2, 1)))
+    at = facnnfn.evaluate(MaskedMatrix(np.ones((3, 2))), 1.0, np.zeros((3, 1)), np.zeros((2, 1)))
     assert not at.by_w.any()
     assert not at.by_h.any()
 

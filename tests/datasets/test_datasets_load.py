@@ -15,6 +15,7 @@ from sklearn.utils import Bunch
 from simcomplete import datasets
 from simcomplete.datasets import Table
 from simcomplete.datasets._catalogue import CATALOGUE
+from simcomplete.datasets._files import format_of
 from simcomplete.errors import FileFormatError, InputError, MissingExtraError
 
 
@@ -59,18 +60,18 @@ class TestFolder:
         for i, entry in enumerate(CATALOGUE.values()):
             np.savez(tmp_path / entry.choices[-2][0], X=np.full((2, 4), i))
         monkeypatch.setenv("SIMCOMPLETE_DATA", str(tmp_path))
-        found = datasets.available()
-        assert set(found) == set(datasets.names())
+        files = datasets.available()
+        assert set(files) == set(datasets.names())
         for name in CATALOGUE:
             data = datasets.load(name)
-            assert data.files == found[name]
+            assert data.files == files[name]
             assert len(data.files) == 1
 
     def test_each_file_of_the_catalogue_has_a_reader(self):
         for entry in CATALOGUE.values():
             for parts in entry.choices:
                 for part in parts:
-                    assert datasets._files.format_of(Path(part)) or entry.otherwise
+                    assert format_of(Path(part)) or entry.default_format
 
     def test_the_originals_come_before_samples(self, tmp_path):
         np.savez(tmp_path / "protein.npz", X=np.ones((1, 357)))

@@ -56,7 +56,7 @@ class TestNpy:
         assert_array_equal(values, 1)
 
     def test_large_files_are_mapped(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(arrays, "MAPPED_ABOVE", 10)
+        monkeypatch.setattr(arrays, "MAP_ABOVE_BYTES", 10)
         np.save(tmp_path / "x.npy", X)
         values = read_table(tmp_path / "x.npy").values
         assert isinstance(values, np.memmap)
@@ -66,7 +66,7 @@ class TestNpy:
     @pytest.mark.parametrize("keep", [1, 5, 20, 100, -1])
     def test_truncated(self, tmp_path, monkeypatch, mapped, keep):
         if mapped:
-            monkeypatch.setattr(arrays, "MAPPED_ABOVE", 0)
+            monkeypatch.setattr(arrays, "MAP_ABOVE_BYTES", 0)
         path = tmp_path / "x.npy"
         np.save(path, X)
         path.write_bytes(path.read_bytes()[:keep])
@@ -149,7 +149,7 @@ class TestHeaders:
     @pytest.mark.parametrize("shape", [(10**12, 10**3), (5, 3), (-1, -5)])
     @pytest.mark.parametrize("mapped", [0, 10**6])
     def test_npy(self, tmp_path, monkeypatch, shape, mapped):
-        monkeypatch.setattr(arrays, "MAPPED_ABOVE", mapped)
+        monkeypatch.setattr(arrays, "MAP_ABOVE_BYTES", mapped)
         (tmp_path / "x.npy").write_bytes(self.lying(shape))
         refuses(tmp_path / "x.npy", "80 are there")
 

@@ -71,8 +71,8 @@ def test_binary_in_small_pieces(tmp_path_factory, words, d, between):
     values = np.random.default_rng(d).standard_normal((len(words), d)).astype(np.float32)
     path.write_bytes(binary(words, values, between))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vectors, "CHUNK", 7)
-        patch.setattr(vectors, "LONGEST_WORD", 100)
+        patch.setattr(vectors, "CHUNK_BYTES", 7)
+        patch.setattr(vectors, "MAX_WORD_BYTES", 100)
         table = read_table(path)
     assert_array_equal(table.values, values)
     assert table.labels == words

@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from simcomplete.datasets import available, load, read_table
+from simcomplete.errors import FileFormatError
 
 FOLDER = Path(os.environ.get("SIMCOMPLETE_DATA") or "nowhere")
 SHAPES = {
@@ -48,10 +49,13 @@ def test_mnist():
     assert set(data.y) == set(range(10))
 
 
-def test_cifar_in_both_forms():
-    one, two = load("x", fixture("cifar40_data_batch_1")), load("x", fixture("cifar40_data_batch_1.bin"))
-    assert_array_equal(one.X, two.X)
-    assert_array_equal(one.y, two.y)
+def test_cifar():
+    data = load("x", fixture("cifar40_data_batch_1.bin"))
+    assert data.X.shape == (40, 1024)
+    assert data.X.max() <= 255
+    assert set(data.y) <= set(range(10))
+    with pytest.raises(FileFormatError, match=r"cifar-10-binary\.tar\.gz"):
+        load("x", fixture("cifar40_data_batch_1"))
 
 
 def test_protein_with_and_without_blanks():

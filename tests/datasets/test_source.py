@@ -1,4 +1,4 @@
-"""Packed or not, whole or not: what every reader stands on."""
+"""Files to read from: compressed or not, complete or not."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def pack(request):
 @pytest.fixture
 def put(tmp_path):
     def writer(data):
-        path = tmp_path / "file"  # the bytes tell how it is packed, not the name
+        path = tmp_path / "file"  # the bytes determine the compression, not the name
         path.write_bytes(data)
         return path
 
@@ -34,10 +34,10 @@ def put(tmp_path):
 def test_bytes_and_lines(put, pack):
     path = put(pack(TEXT))
     with Source(path) as file:
-        assert file.exactly(8, "words") == b"one\ntwo\n"
+        assert file.read_exactly(8, "words") == b"one\ntwo\n"
         assert file.read(10**6) == TEXT[8:]
-        assert file.found == len(TEXT)
-        file.ends("words")
+        assert file.n_read == len(TEXT)
+        file.check_end("words")
     with Source(path) as file:
         assert list(file.lines()) == TEXT.splitlines(keepends=True)
 
@@ -46,25 +46,25 @@ def test_too_short_says_expected_and_found(put, pack):
     with Source(put(pack(TEXT))) as file:
         file.read(3)
         with pytest.raises(FileFormatError, match=rf"numbers need {len(TEXT) + 3} bytes and only {len(TEXT)} bytes"):
-            file.exactly(len(TEXT), "numbers")
+            file.read_exactly(len(TEXT), "numbers")
 
 
-def test_a_promise_no_file_of_this_size_keeps_is_refused_unread(put, pack):
+def test_more_than_a_file_of_this_size_can_have_is_refused_unread(put, pack):
     with Source(put(pack(TEXT))) as file:
         with pytest.raises(FileFormatError, match=f"need {10**15} bytes"):
-            file.exactly(10**15, "numbers")
-        assert file.found == 0
+            file.read_exactly(10**15, "numbers")
+        assert file.n_read == 0
 
 
 def test_what_follows_the_last_byte(put, pack):
     with Source(put(pack(TEXT))) as file, pytest.raises(FileFormatError, match="goes on after the 5 bytes"):
         file.read(5)
-        file.ends("numbers")
+        file.check_end("numbers")
 
 
 @pytest.mark.parametrize("kind", ["gz", "bz2", "xz"])
 @pytest.mark.parametrize("keep", [0.3, 0.9])
-def test_a_packed_file_cut_short(put, kind, keep):
+def test_a_compressed_file_cut_short(put, kind, keep):
     data = PACKERS[kind](bytes(range(256)) * 50)
     with (
         Source(put(data[: int(len(data) * keep)])) as file,
@@ -75,17 +75,17 @@ def test_a_packed_file_cut_short(put, kind, keep):
 
 @pytest.mark.parametrize("kind", ["gz", "bz2", "xz"])
 def test_a_bomb_is_stopped_while_it_is_small(put, kind, monkeypatch):
-    monkeypatch.setattr(source, "GROWTH_FREE", 2**16)
-    monkeypatch.setattr(source, "CHUNK", 2**14)
+    monkeypatch.setattr(source, "ALWAYS_ALLOWED_BYTES", 2**16)
+    monkeypatch.setattr(source, "CHUNK_BYTES", 2**14)
     path = put(PACKERS[kind](bytes(10**7)))
-    bound = max(2**16, source.MOST_GROWTH * path.stat().st_size)
+    bound = max(2**16, source.MAX_EXPANSION * path.stat().st_size)
     with Source(path) as file:
         with pytest.raises(FileFormatError, match="unpack to more than"):
             file.read(10**7)
-        assert file.found <= bound + 2**14
+        assert file.n_read <= bound + 2**14
 
 
 def test_an_endless_line(put, pack, monkeypatch):
-    monkeypatch.setattr(source, "LONGEST_LINE", 100)
+    monkeypatch.setattr(source, "MAX_LINE_BYTES", 100)
     with Source(put(pack(b"short\n" + b"x" * 500))) as file, pytest.raises(FileFormatError, match="longer than 100 B"):
         list(file.lines())

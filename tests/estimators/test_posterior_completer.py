@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import simcomplete as sc
-from simcomplete._posterior.candidates.conditional import unit_rows
+from simcomplete._posterior.shared.rows import unit_rows
 from simcomplete.estimators import PosteriorCompleter
 
 

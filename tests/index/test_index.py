@@ -12,6 +12,7 @@ import simcomplete as sc
 from simcomplete import index
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.search import nearest, top_k
+from simcomplete._rows.budget import working_memory
 from simcomplete._rows.table import RowTable
 from simcomplete.errors import InputError, MemoryLimitError, MissingExtraError
 from simcomplete.estimators import PosteriorCompleter
@@ -185,7 +186,8 @@ def test_lazy_factors_are_read_by_block(kind, monkeypatch):
     monkeypatch.setattr(
         "simcomplete.index._rows.row_blocks", lambda n, size: [slice(i, i + 500) for i in range(0, n, 500)]
     )
-    found = index.search(index.build(lazy, kind, lists=4, breadth=4), X[:20], 5)
+    with working_memory(500 * 4 * 8 * 6):  # rows that are taken by position come 500 at a time, too
+        found = index.search(index.build(lazy, kind, lists=4, breadth=4), X[:20], 5)
     np.testing.assert_array_equal(found.ids, top_k(X[:20] @ X.T, 5).ids)
     assert 0 < lazy.most <= 500
     wrong = X.copy()

@@ -1,15 +1,16 @@
 """Indexes as files: plain FAISS with a note, read back whole or refused."""
 
 import json
+import pickle
 
 import numpy as np
 import pytest
-from test_index import by_index, clustered, faiss, needs_faiss, own_search
 
 import simcomplete as sc
 from simcomplete import index
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete.errors import FileFormatError, InputError
+from test_index import by_index, clustered, faiss, needs_faiss, own_search
 
 pytestmark = needs_faiss
 
@@ -75,3 +76,26 @@ def test_completions_search_and_export_by_name(tmp_path, digits, hide):
     np.testing.assert_array_equal(done.search(k=5, index=again).ids, want.ids)
     with pytest.raises(InputError, match="before clip"):
         done.view(clip=True).export_index(tmp_path / "q.faiss")
+
+
+def test_an_index_is_built_once_and_kept(tmp_path, digits, hide, monkeypatch):
+    done = sc.complete(digits[:300], hide(digits[300:310], 0.7), method="smcnn", rank=10, progress=False)
+    want = done.search(k=5)
+    built = []
+    make = index._completed.build
+    monkeypatch.setattr(
+        index._completed, "build", lambda rows, kind, **own: built.append(kind) or make(rows, kind, **own)
+    )
+    for _ in range(3):
+        np.testing.assert_array_equal(done.search(k=5, index="faiss").ids, want.ids)
+        done.search(k=2, rows="candidates", index="faiss-hnsw")
+    done.export_index(tmp_path / "p.faiss")
+    assert built == ["flat", "hnsw"]
+    # A view is another matrix; a copy builds its own; nothing of it is saved.
+    done.view(unit_diagonal=True).search(k=5, index="faiss")
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(done)).search(k=5, index="faiss").ids, want.ids)
+    assert built == ["flat", "hnsw", "flat", "flat"]
+    done.save(tmp_path / "done")
+    assert {file.name for file in (tmp_path / "done").iterdir()} == {"completion.json", "factor.npy", "candidates.npy"}
+    with pytest.raises(InputError, match="'faiss-ivf'"):
+        done.search(k=5, index="annoy")

@@ -16,7 +16,7 @@ every_method = pytest.mark.parametrize("method", ALL, ids=lambda m: m.name)
 def quick(method, **given):
     """Settings that make a run short."""
     short = {"max_iter": 3, "burn_in": 1, "atoms": 8}
-    exact = method.parameters.get("solver") == "exact"
+    exact = method.parameters.defaults.get("solver") == "exact"
     return {k: v for k, v in short.items() if k in method.parameters and not exact} | given
 
 

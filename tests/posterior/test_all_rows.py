@@ -15,7 +15,7 @@ from simcomplete._posterior.all_rows.calibrate import Rehearsal
 from simcomplete._posterior.all_rows.em import Factors, Rows, fit
 from simcomplete._posterior.all_rows.packing import Scaling, fold, keys, unfold
 from simcomplete._posterior.all_rows.select import complete_rows
-from simcomplete._result.intervals import Bars
+from simcomplete._result.intervals import IntervalModel
 
 
 def sparse(X, low=0.3, high=0.7, seed=5):
@@ -197,7 +197,7 @@ def test_intervals_hold_what_they_promise(some_digits):
     off = ~np.eye(len(X), dtype=bool)
     wrong = np.abs(similarity(done) - cosine(X))
     every = np.arange(len(X))
-    width = Bars(np.sqrt(done.diagonal), done.quantiles).half_width(0.9, every, every)
+    width = IntervalModel(np.sqrt(done.diagonal), done.quantiles).half_width(0.9, every, every)
     assert 0.8 < np.mean((wrong <= width)[off]) < 0.97
     assert 0.5 < done.expected_squared_error / np.mean(wrong[off] ** 2) < 2
     assert not np.diag(width).any()

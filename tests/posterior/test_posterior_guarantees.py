@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.ndimage import zoom
 
 import simcomplete as sc
-from simcomplete._posterior.candidates.conditional import unit_rows
+from simcomplete._posterior.shared.rows import unit_rows
 from simcomplete._posterior.candidates.model import Posterior
 
 EFFORTS = ["full", "fast", "best"]
@@ -165,7 +165,7 @@ def test_error_bars_by_rows_and_level(tmp_path):
     wide = done.interval(0.99)
     assert (wide[0] <= low).all()
     assert (wide[1] >= high).all()
-    some = done.interval(0.9, rows=[2, 3], cols=slice(0, 4))
+    some = done.interval(0.9, rows=("queries", [2, 3]), cols=slice(0, 4))
     np.testing.assert_array_equal(some[0], low[[2, 3], :4])
     for level in (0, 1, 1.5, "x", True):
         with pytest.raises(sc.errors.InputError, match="level"):

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simcomplete as sc
-from simcomplete._posterior.candidates.conditional import unit_rows
+from simcomplete._posterior.shared.rows import unit_rows
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 import simcomplete as sc
 from simcomplete._posterior import method as methods
 from simcomplete._posterior.candidates import streamed
-from simcomplete._posterior.candidates.conditional import unit_rows
+from simcomplete._posterior.shared.rows import unit_rows
 from simcomplete._rows.budget import working_memory
 from simcomplete._rows.derived import UnitRows
 from simcomplete._rows.source import SourceRows

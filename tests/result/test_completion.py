@@ -77,7 +77,7 @@ def test_search_among_candidates_leaves_oneself_out(form):
 
 
 def test_search_without_queries_is_among_all_rows():
-    done = Completion(FORMS["factor"][0], n_candidates=9, together=True, method="test")
+    done = Completion(FORMS["factor"][0], n_candidates=9, all_rows_are_queries=True, method="test")
     ids = done.search(k=8).ids
     assert all(sorted([*row, i]) == list(range(9)) for i, row in enumerate(ids.tolist()))
 
@@ -321,7 +321,7 @@ def test_same_seed_same_bits(small):
 def test_repr_computes_no_rank_that_takes_long(small, monkeypatch):
     P, Q, _ = small
     done = sc.complete(P, Q, method="smcnn", rank=5)
-    monkeypatch.setattr("simcomplete._result.completion.REPR_WORK", 1)
+    monkeypatch.setattr("simcomplete._result.summary.CHEAP_WORK", 1)
     assert "rank=<=5" in repr(done)
     assert done.rank == 5
     assert "rank=5" in repr(done)

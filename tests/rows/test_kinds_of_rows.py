@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simcomplete as sc
+from simcomplete._rows.budget import working_memory
 from simcomplete._rows.derived import ScaledRows
 from simcomplete._rows.files import is_out_of_core, open_rows
 from simcomplete._rows.source import SourceRows
@@ -235,3 +236,19 @@ def test_estimators_take_every_kind(imagelike, kind, estimator, tmp_path):
     P, Q = imagelike
     done = estimator(rank=10).complete(kind(P, tmp_path), Q)
     assert np.allclose(np.asarray(done.factor), estimator(rank=10).complete(P, Q).factor, rtol=0, atol=1e-8)
+
+
+def test_rows_near_each_other_are_read_together(digits, monkeypatch):
+    source = Sliced(digits)
+    rows = open_rows(source, "X", complete=True)
+    asked = np.random.default_rng(0).permutation(1797)[:300]
+    assert np.array_equal(rows.take(asked), digits[asked])
+    assert len(source.asked) == 1  # not 300: the gaps are short
+    source.asked.clear()
+    monkeypatch.setattr("simcomplete._rows.table.GAP_BYTES", 3 * 64 * 8)
+    assert np.array_equal(rows.take(np.array([900, 2, 5, 8, 12, 900])), digits[[900, 2, 5, 8, 12, 900]])
+    assert [(part.start, part.stop) for part in source.asked] == [(2, 9), (12, 13), (900, 901)]
+    source.asked.clear()
+    with working_memory(100 * 4 * 8 * 64):  # never more than a quarter of a block at once
+        assert np.array_equal(rows.take(np.arange(250)), digits[:250])
+    assert [(part.start, part.stop) for part in source.asked] == [(0, 100), (100, 200), (200, 250)]

@@ -8,8 +8,9 @@ from simcomplete._rows.budget import working_memory
 from simcomplete._rows.table import HeldRows
 from simcomplete._rows.xp import to_numpy
 from simcomplete._similarity.candidate_pass import Reader
+from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
 from simcomplete._similarity.measure import Measure
-from simcomplete._similarity.operator import CandidateQuerySimilarity, DenseSimilarity
+from simcomplete._similarity.operator import DenseSimilarity
 from simcomplete._similarity.overlap import overlap_matrix
 from simcomplete._similarity.products import prepare
 
@@ -61,7 +62,10 @@ def test_norm(pair):
 
 def test_evidence(pair):
     structured, _, evidence = pair
+    structured.gram()
     assert structured.evidence() == evidence
+    fresh = CandidateQuerySimilarity(structured.candidates.source, structured.queries, structured.measure)
+    assert fresh.evidence()() == evidence  # counted when asked, without the similarities
 
 
 def test_blocks_make_no_difference(rows, monkeypatch):

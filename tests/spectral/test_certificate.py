@@ -7,8 +7,8 @@ import simcomplete as sc
 from simcomplete._similarity.operator import DenseSimilarity
 from simcomplete._spectral.certify import certify
 from simcomplete._spectral.eigen.routes import largest
-from simcomplete._spectral.objective import Problem
 from simcomplete._spectral.penalties import Nuclear
+from simcomplete._spectral.problem import SpectralProblem
 from simcomplete._spectral.solvers.exact import solve
 
 
@@ -16,7 +16,7 @@ from simcomplete._spectral.solvers.exact import solve
 def problem(small):
     P, Q, _ = small
     S0 = sc.overlap_similarity(np.vstack([P, Q]))
-    return Problem(DenseSimilarity(S0), Nuclear(), weight=0.5, rank=10)
+    return SpectralProblem(DenseSimilarity(S0), Nuclear(), weight=0.5, rank=10)
 
 
 def test_bound_of_smcnn_by_its_formula(problem):

@@ -10,8 +10,8 @@ from threadpoolctl import threadpool_limits
 import simcomplete as sc
 from simcomplete._method.iterate import Limits
 from simcomplete._similarity.operator import DenseSimilarity
-from simcomplete._spectral.objective import Problem
 from simcomplete._spectral.penalties import NoPenalty, Nuclear, NuclearMinusFrobenius, SquaredFrobenius
+from simcomplete._spectral.problem import SpectralProblem
 from simcomplete._spectral.solvers import descent
 from simcomplete._spectral.solvers.steps import Backtracking, Safe, evaluate, spectrum_ends
 
@@ -68,7 +68,7 @@ def unsettled(S0, **params):
 class TestReferenceFigures:
     @every_kind
     def test_objective_and_gradient(self, z, kind):
-        problem = Problem(DenseSimilarity(z["S0"]), PENALTIES[kind], float(z["lam"]), int(z["r"]))
+        problem = SpectralProblem(DenseSimilarity(z["S0"]), PENALTIES[kind], float(z["lam"]), int(z["r"]))
         point = evaluate(problem, z["V0"])
         assert point.objective == pytest.approx(float(z[f"{kind}_F_at_V0"]), abs=1e-10)
         np.testing.assert_allclose(point.gradient, z[f"{kind}_grad_at_V0"], atol=1e-10)
@@ -102,7 +102,7 @@ class TestSteps:
         np.testing.assert_allclose(steps, 1 / (6 * np.sum(z["V0"] ** 2) + 2.0), rtol=1e-14)
 
     def test_safe_step_is_the_formula_anew_at_every_factor(self, z):
-        problem = Problem(DenseSimilarity(z["S0"]), Nuclear(), 2.0, 8)
+        problem = SpectralProblem(DenseSimilarity(z["S0"]), Nuclear(), 2.0, 8)
         w = np.linalg.eigvalsh(z["S0"])
         safe = Safe(problem, size=w[-1])
         point = evaluate(problem, z["V0"])
@@ -115,7 +115,7 @@ class TestSteps:
     @pytest.mark.parametrize("weight", [0.0, 1.0, 50.0])
     @pytest.mark.parametrize("scale", [1e-2, 1.0, 30.0])
     def test_safe_and_backtracking_always_descend(self, z, kind, weight, scale):
-        problem = Problem(DenseSimilarity(z["S0"]), PENALTIES[kind], weight, 4)
+        problem = SpectralProblem(DenseSimilarity(z["S0"]), PENALTIES[kind], weight, 4)
         safe = Safe(problem, max(np.abs(np.linalg.eigvalsh(z["S0"]))))
         start = evaluate(problem, scale * z["V0"][:, :4])
         for rule in (safe, Backtracking(problem, safe)):
@@ -133,7 +133,7 @@ class TestSteps:
         assert np.abs(done.similarity()).max() < 1e-4
 
     def test_backtracking_lengthens_its_steps_where_the_objective_bends_down(self, z):
-        problem = Problem(DenseSimilarity(z["S0"]), Nuclear(), 1e-3, 4)
+        problem = SpectralProblem(DenseSimilarity(z["S0"]), Nuclear(), 1e-3, 4)
         safe = Safe(problem, np.abs(np.linalg.eigvalsh(z["S0"])).max())
         point = evaluate(problem, 1e-6 * z["V0"][:, :4])
         assert safe.gamma(point.V) == pytest.approx(Backtracking(problem, safe)(point).step)
@@ -144,7 +144,7 @@ class TestSteps:
         np.testing.assert_allclose(np.divide(steps[1:], steps[:-1]), 2.0)
 
     def test_backtracking_comes_back_from_any_first_try(self, z):
-        problem = Problem(DenseSimilarity(z["S0"]), Nuclear(), 2.0, 8)
+        problem = SpectralProblem(DenseSimilarity(z["S0"]), Nuclear(), 2.0, 8)
         point = replace(evaluate(problem, z["V0"]), trial=np.inf)
         following = Backtracking(problem, Safe(problem, 25.0))(point)
         assert 0 < following.step < 1
@@ -253,7 +253,7 @@ class TestTheGradientAtZero:
     @every_kind
     def test_is_zero_and_finite(self, z, kind):
         """SMCNmF has 0/0 there; the term is left out."""
-        problem = Problem(DenseSimilarity(z["S0"]), PENALTIES[kind], 2.0, 4)
+        problem = SpectralProblem(DenseSimilarity(z["S0"]), PENALTIES[kind], 2.0, 4)
         point = evaluate(problem, np.zeros((50, 4)))
         assert point.slope == 0.0
         assert point.objective == pytest.approx(np.sum(z["S0"] ** 2))
@@ -369,8 +369,8 @@ class TestResult:
         for diagonal, trace in ((9.0, 900.0), (0.0, np.sqrt(9900))):
             S = np.ones((100, 100))
             np.fill_diagonal(S, diagonal)
-            problem = Problem(DenseSimilarity(S), Nuclear(), 1e-3, 50)
-            point = descent.first_point(problem, descent.Settings(Limits()))
+            problem = SpectralProblem(DenseSimilarity(S), Nuclear(), 1e-3, 50)
+            point = descent.first_point(problem, descent.DescentSettings(Limits()))
             assert np.sum(point.V**2) == pytest.approx(trace, rel=0.1)
 
     @every_solver
@@ -426,21 +426,21 @@ class TestRefusals:
             ({"solver": "exact", "callback": print}, "has no use for callback"),
             ({"solver": "lbfgs", "step": "safe"}, "solver='lbfgs' has no use for step"),
             ({"solver": "descent", "verify": False}, "verify=False is for solver='exact'"),
-            ({"step": "wide"}, "step='wide' is unknown; use a number, 'safe', 'backtracking' or 'paper'"),
-            ({"step": 0}, "step=0 goes nowhere"),
-            ({"step": -1.0}, "step=-1.0 is not a number at least 0"),
-            ({"step": float("nan")}, "step=nan is not a number"),
+            ({"step": "wide"}, "step='wide' is unknown; use 'safe', 'backtracking' or 'paper' or a number above 0"),
+            ({"step": 0}, "step=0 is not .* a number above 0; give one"),
+            ({"step": -1.0}, "step=-1.0 is not .* a number above 0"),
+            ({"step": float("nan")}, "step=nan is not .* a number"),
             ({"max_iter": 0}, "max_iter=0 must be a whole number of at least 1"),
             ({"max_iter": 2.5}, "max_iter=2.5 must be a whole number"),
             ({"tol": -1e-3}, "tol=-0.001 is not a number at least 0"),
-            ({"scale": 0}, "scale=0 starts at V = 0"),
-            ({"scale": "big"}, "scale='big' is not a number"),
+            ({"scale": 0}, "scale=0 is not 'auto' or a number above 0"),
+            ({"scale": "big"}, "scale='big' is unknown; use 'auto' or a number above 0"),
             ({"scale": 1e160}, "so large that its objective overflows"),
             ({"time_limit": -1}, "time_limit=-1 is not a number"),
             ({"callback": 3}, "callback=3 cannot be called"),
             ({"start": np.zeros((3, 3))}, r"start has shape \(3, 3\); it must be finite numbers of shape \(60, 3\)"),
             ({"start": np.full((60, 3), np.nan)}, "finite numbers"),
-            ({"start": "ones"}, "start cannot be read as numbers"),
+            ({"start": "ones"}, "start='ones' is unknown; use an array of shape"),
             ({"start": np.ones((60, 3)), "scale": 2.0}, "leave out scale or start"),
         ],
         ids=lambda value: value if isinstance(value, str) else "",

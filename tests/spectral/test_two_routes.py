@@ -5,7 +5,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import simcomplete as sc
-from simcomplete._similarity.operator import CandidateQuerySimilarity
+from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
 
 METHODS = {
     "smcnn": {},

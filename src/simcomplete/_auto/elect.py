@@ -1,4 +1,4 @@
-"""`auto`: which method for these data? Hide what is known, let methods stand for election, keep the best.
+"""`auto`: which method for these data? Hide what is known, let methods find it again, keep the best.
 
 The answer names its choice and shows the table it was chosen from.
 """
@@ -6,102 +6,120 @@ The answer names its choice and shows the table it was chosen from.
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from simcomplete._auto.holdout import FEWEST, Rehearsal, rehearse
-from simcomplete._method.problem import Task
+from simcomplete._auto.holdout import MIN_CANDIDATES, Holdout, hold_out
+from simcomplete._method.params import Number, Words, parameter
+from simcomplete._method.problem import CandidatesQueries, Problem, Settings, Similarities
 from simcomplete._method.spec import Method
-from simcomplete._registry import find, parameters
+from simcomplete._registry import find
 from simcomplete._result.completion import Completion
 from simcomplete._rows.progress import track
-from simcomplete._rows.validate import check_number
-from simcomplete.errors import InputError, NotConvergedWarning, SimcompleteError
+from simcomplete.errors import InputError, SimcompleteError
 
-# Good and cheap, cheapest first; every other method can be named in `elect`.
-ELECTORATE = ("overlap", "mean", "smcnn", "lr", "fmc", "posterior")
+# Good and cheap; every other method can be named in `elect`. Of equals the last one, which knows most, is taken.
+DEFAULT_METHODS = ("overlap", "mean", "smcnn", "lr", "fmc", "posterior")
 EQUAL = 1e-12  # errors below this are rounding
-OWN = {"budget": 30.0, "elect": None, "objective": "error"}
+FLOPS = 2e10  # operations per second that the budget counts on; a slower machine takes longer, not another method
+BUDGET = parameter("budget", 30.0, Number(), meaning="seconds that comparing may take, planned from sizes")
+OBJECTIVE = parameter("objective", "error", Words("error", "recall"), meaning="what the best method is best at")
+OWN = ("budget", "elect", "objective")
+DENSE_LIMIT = 2000  # rows up to which the nearest valid matrix is affordable
+
+FAILURES = (SimcompleteError, ArithmeticError, ValueError, np.linalg.LinAlgError)
+Table = list[dict[str, Any]]
 
 
-def complete_auto(task: Task, params: dict[str, Any]) -> Completion:
+class Elected(NamedTuple):
+    """The completion by the chosen method, and what its user should be warned of."""
+
+    completion: Completion
+    warnings: list[str]
+
+
+def complete_auto(
+    problem: Problem, settings: Settings, params: Mapping[str, Any], shared: Mapping[str, Any]
+) -> Elected:
     """Complete with the method that finds hidden values of these data best.
 
     Parameters
     ----------
-    task : Task
-        What to complete.
-    params : dict
-        `budget` (seconds, 30), `elect` (names), `objective` ("error" or "recall"), and parameters of methods:
-        only those that have all of them stand for election.
+    problem, settings : Problem, Settings
+        What to complete, and how.
+    params : mapping
+        `budget` (seconds, 30), `elect` (names), `objective` ("error" or "recall"), and parameters of methods: only
+        methods that have all of them are compared.
+    shared : mapping
+        The shared parameters as given: methods that cannot use how rows are to be compared are left out.
     """
-    settings = {name: params.pop(name, default) for name, default in OWN.items()}
-    budget = check_number(settings["budget"], "budget")
-    if settings["objective"] not in ("error", "recall"):
-        raise InputError(f"objective={settings['objective']!r} is unknown; use 'error' or 'recall'")
-    names = tuple(settings["elect"] or ELECTORATE)
-    rows = _with_parameters([find(name) for name in names], params)
-    without = _without_election(task)
-    if without is not None or (params and len(rows) == 1):
-        usual = find(without) if without else rows[0]
-        method = usual if all(name in usual.parameters for name in params) else rows[-1]
-        own = _fitting(method, params, settings["objective"])
-        if task.known is not None and method.name == "dmc":
+    given = {name: value for name, value in params.items() if name not in OWN}
+    budget = float(BUDGET.checked(params.get("budget", BUDGET.default)))
+    objective = OBJECTIVE.checked(params.get("objective", OBJECTIVE.default))
+    methods = _with_parameters([find(name) for name in params.get("elect") or DEFAULT_METHODS], given)
+    named = _without_comparison(problem)
+    if named is not None or (given and len(methods) == 1):
+        usual = find(named) if named else methods[0]
+        method = usual if all(name in usual.parameters for name in given) else methods[-1]
+        own = _fitting(method, given, objective)
+        if problem.known is not None and method.name == "dmc":
             own = {"variant": "fixed", **own}  # the one that holds entries
-        done = method.run(task, parameters(method, own))
-        return replace(done, election=[], params={**done.params, "chosen_by": "auto"})
-    rehearsal = rehearse(task)
-    table = _campaign(rows, rehearsal, params, settings, budget, task.progress)
-    return _elected(task, table, params, settings["objective"])
+        done = method.run(problem, settings, method.own(own))
+        return Elected(replace(done, election=[], params={**done.params, "chosen_by": "auto"}), [])
+    table = score_all(methods, hold_out(problem, settings), given, objective, budget, shared, settings.progress)
+    return _run_best(problem, settings, table, given, objective)
 
 
-def _campaign(
-    rows: Sequence[Method],
-    rehearsal: Rehearsal,
-    params: dict[str, Any],
-    settings: dict[str, Any],
+def score_all(
+    methods: Sequence[Method],
+    holdout: Holdout,
+    given: Mapping[str, Any],
+    objective: str,
     budget: float,
+    shared: Mapping[str, Any],
     progress: bool | None,
-) -> list[dict[str, Any]]:
-    """Run every method on the simulated queries, each within its share of what is left of the budget."""
-    table: list[dict[str, Any]] = []
-    left = budget
-    for position, method in enumerate(track(rows, "election", progress)):
-        share = max(left, 0.0) / (len(rows) - position)
-        table.append(_stand(method, rehearsal, _fitting(method, params, settings["objective"]), share))
-        left -= table[-1]["seconds"]
-    return table
+) -> Table:
+    """Score the methods that the budget has room for, cheapest first; sizes decide, not the clock."""
+    own = {method.name: method.own(_fitting(method, given, objective)) for method in methods}
+    seconds = {method.name: method.work(holdout.sizes, own[method.name]) / FLOPS for method in methods}
+    left, notes = budget, {}
+    for method in sorted(methods, key=lambda method: seconds[method.name]):
+        unused = [name for name in method.unused(shared) if name not in ("rank", "penalty")]
+        if unused:
+            notes[method.name] = f"not tried: it does not use {', '.join(unused)}"
+        elif seconds[method.name] > left or budget == 0:
+            notes[method.name] = f"not tried: about {seconds[method.name]:.1f} s, beyond the budget of {budget:g} s"
+        else:
+            left -= seconds[method.name]
+    return [
+        _row(method, notes[method.name]) if method.name in notes else score(method, holdout, own[method.name])
+        for method in track(methods, "comparing methods", progress)
+    ]
 
 
-def _stand(method: Method, rehearsal: Rehearsal, given: dict[str, Any], share: float) -> dict[str, Any]:
-    """One method's row in the election."""
-    row: dict[str, Any] = {"method": method.name, "error": None, "recall": None, "seconds": 0.0, "note": ""}
+def score(method: Method, holdout: Holdout, own: dict[str, Any]) -> dict[str, Any]:
+    """One method's row in the table."""
     start = time.perf_counter()
-    if share <= 0:
-        return {**row, "note": "not run: the budget was spent"}
-    own = parameters(method, given)
-    if own.get("solver") != "exact" and "time_limit" in own and own["time_limit"] is None:
-        own["time_limit"] = share
     try:
-        error, recall, done = rehearsal.score(method, own)
-    except (SimcompleteError, ArithmeticError, ValueError, np.linalg.LinAlgError) as problem:
-        return {**row, "seconds": time.perf_counter() - start, "note": f"failed: {' '.join(str(problem).split())}"}
+        error, recall, _ = holdout.score(method, own)
+    except FAILURES as problem:
+        return _row(method, f"failed: {' '.join(str(problem).split())}", time.perf_counter() - start)
     seconds = time.perf_counter() - start
-    note = ""
-    if done.status.code == "time_limit":
-        note = f"stopped after its share of {share:.1f} s"
-    elif not np.isfinite(error):
-        return {**row, "seconds": seconds, "note": "failed: its answer is not finite"}
-    return {**row, "error": error, "recall": recall, "seconds": seconds, "note": note}
+    if not np.isfinite(error):
+        return _row(method, "failed: its answer is not finite", seconds)
+    return {**_row(method, "", seconds), "error": error, "recall": recall}
 
 
-def _elected(task: Task, table: list[dict[str, Any]], params: dict[str, Any], objective: str) -> Completion:
-    """Run the winner; should it fail on the real data, the next, and say so."""
-    # Of equals (nothing was missing, say) the last, which knows most.
+def _row(method: Method, note: str, seconds: float = 0.0) -> dict[str, Any]:
+    return {"method": method.name, "error": None, "recall": None, "seconds": seconds, "note": note}
+
+
+def _run_best(problem: Problem, settings: Settings, table: Table, given: Mapping[str, Any], objective: str) -> Elected:
+    """Run the best; should it fail on the real data, the next, and say so."""
+    warnings: list[str] = []
     ranked = sorted(
         (row for row in reversed(table) if row["error"] is not None),
         key=lambda row: (0.0 if objective == "error" else -row["recall"], max(row["error"], EQUAL)),
@@ -109,46 +127,43 @@ def _elected(task: Task, table: list[dict[str, Any]], params: dict[str, Any], ob
     for row in ranked:
         method = find(row["method"])
         try:
-            done = method.run(task, parameters(method, _fitting(method, params, objective)))
-        except (SimcompleteError, ArithmeticError, np.linalg.LinAlgError) as problem:
-            row["note"] = f"elected, but failed: {' '.join(str(problem).split())}"
-            warnings.warn(
-                f"auto: {row['method']} {row['note']}; taking the next best", NotConvergedWarning, stacklevel=2
-            )
+            done = method.run(problem, settings, method.own(_fitting(method, given, objective)))
+        except FAILURES as failure:
+            row["note"] = f"elected, but failed: {' '.join(str(failure).split())}"
+            warnings.append(f"auto: {row['method']} {row['note']}; taking the next best")
             continue
         row["note"] = "elected" + (f", {row['note']}" if row["note"] else "")
-        return replace(done, election=table, params={**done.params, "chosen_by": "auto"})
+        return Elected(replace(done, election=table, params={**done.params, "chosen_by": "auto"}), warnings)
     reasons = "; ".join(f"{row['method']}: {row['note']}" for row in table)
-    warnings.warn(f"auto: no method could be elected ({reasons}); this is S0", NotConvergedWarning, stacklevel=2)
-    return replace(find("overlap").run(task, {}), election=table)
+    warnings.append(f"auto: no method could be elected ({reasons}); this is S0")
+    return Elected(replace(find("overlap").run(problem, settings, {}), election=table), warnings)
 
 
-def _without_election(task: Task) -> str | None:
+def _without_comparison(problem: Problem) -> str | None:
     """The method to take where no known values can be hidden, or None where they can."""
-    if task.queries is not None and task.n_candidates >= FEWEST:
+    if isinstance(problem, CandidatesQueries) and problem.n_candidates >= MIN_CANDIDATES:
         return None
-    if task.given is None:
-        plain = task.measure.metric == "cosine" and not task.measure.positive
+    if not isinstance(problem, Similarities):
+        plain = problem.measure.metric == "cosine" and not problem.measure.positive
         return "posterior" if plain else "smcnn"
     # Only similarities: with an exact block the posterior filter, else the nearest valid matrix while it is affordable.
-    if task.given_candidates is not None and task.given_candidates < task.n:
+    if problem.n_exact is not None and problem.n_exact < problem.n:
         return "posterior"
-    return "dmc" if task.n <= 2000 else "smcnn"
+    return "dmc" if problem.n <= DENSE_LIMIT else "smcnn"
 
 
-def _fitting(method: Method, params: dict[str, Any], objective: str) -> dict[str, Any]:
+def _fitting(method: Method, given: Mapping[str, Any], objective: str) -> dict[str, Any]:
     """Those parameters that a method has; objective goes to methods that know it."""
-    given = {**params, "objective": objective}
-    return {name: value for name, value in given.items() if name in method.parameters}
+    every = {**given, "objective": objective}
+    return {name: value for name, value in every.items() if name in method.parameters}
 
 
-def _with_parameters(rows: Sequence[Method], params: dict[str, Any]) -> list[Method]:
+def _with_parameters(methods: Sequence[Method], given: Mapping[str, Any]) -> list[Method]:
     """Those methods that have every parameter given: who asks for a solver wants a method that has one."""
-    fit = [method for method in rows if all(name in method.parameters for name in params)]
+    fit = [method for method in methods if all(name in method.parameters for name in given)]
     if not fit:
-        given = ", ".join(map(repr, params))
         raise InputError(
-            f"no method in the election ({', '.join(method.name for method in rows)}) has the parameter {given}; "
-            f"'auto' itself takes {', '.join(OWN)}: name a method, or leave it out"
+            f"none of the methods compared ({', '.join(method.name for method in methods)}) has the parameter "
+            f"{', '.join(map(repr, given))}; 'auto' itself takes {', '.join(OWN)}: name a method, or leave it out"
         )
     return fit

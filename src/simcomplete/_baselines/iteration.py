@@ -1,4 +1,4 @@
-"""Parameters that every iterative method shares, and how they reach the iteration driver."""
+"""How the parameters that every iterative method shares reach the iteration driver."""
 
 from __future__ import annotations
 
@@ -6,26 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from simcomplete._method.iterate import Limits
-from simcomplete._method.problem import Task
-from simcomplete._rows.validate import check_number
-from simcomplete.errors import InputError
-
-# A method's row takes these with its own max_iter (and tol, where it has a stop test).
-ITERATION: dict[str, Any] = {"time_limit": None, "callback": None}
+from simcomplete._method.problem import Settings
 
 
-def limits(task: Task, params: Mapping[str, Any], label: str) -> Limits:
-    """Check the shared parameters and hand them to the driver."""
-    most = params["max_iter"]
-    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-        raise InputError(f"max_iter={most!r} must be a whole number of at least 1")
+def limits(settings: Settings, params: Mapping[str, Any], label: str) -> Limits:
+    """What ends a run besides its own stop test."""
     seconds = params["time_limit"]
-    if seconds is not None:
-        seconds = check_number(seconds, "time_limit")
-    return Limits(most, seconds, params["callback"], label, task.progress)
+    seconds = None if seconds is None else float(seconds)
+    return Limits(int(params["max_iter"]), seconds, params["callback"], label, settings.progress)
 
 
-def told(params: Mapping[str, Any]) -> dict[str, Any]:
+def as_recorded(params: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters as they go on a result: plain values, arrays and functions only by a word."""
     return {
         name: value if isinstance(value, (int, float, str, bool, type(None), list, tuple)) else "given"

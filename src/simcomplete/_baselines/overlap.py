@@ -1,4 +1,4 @@
-"""`overlap`: the similarities over common features themselves, S0, as the yardstick for everything else."""
+"""`overlap`: the similarities over common features themselves, S0, to compare everything else with."""
 
 from __future__ import annotations
 
@@ -6,31 +6,30 @@ from typing import Any
 
 import numpy as np
 
-from simcomplete._method.problem import Task
+from simcomplete._method.problem import CandidatesQueries, Problem, Settings
 from simcomplete._method.spec import Method
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
 from simcomplete._rows.budget import require
 from simcomplete._rows.xp import Array, like, namespace, to_numpy, zeros
-from simcomplete._similarity.operator import CandidateQuerySimilarity
+from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
 from simcomplete._spectral.eigen.routes import SMALL
 
 
-def run(task: Task, params: dict[str, Any]) -> Completion:
+def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
     """Return S0: dense when small, else as a factor with signs, which is exact and never n x n."""
-    operator = task.operator
-    if isinstance(operator, CandidateQuerySimilarity) and operator.n > max(SMALL, operator.reduced_size):
-        matrix = signed_factor(operator)
+    if isinstance(problem, CandidatesQueries) and problem.n > max(SMALL, problem.operator.reduced_size):
+        matrix = signed_factor(problem.operator)
     else:
-        matrix = SymmetricMatrix(dense=operator.dense())
-    lack = task.missing_diagonal()
-    if lack is not None and matrix.dense is not None:
-        matrix = SymmetricMatrix(dense=matrix.dense + like(np.diag(to_numpy(lack)), matrix.dense))
-    elif lack is not None:
-        matrix = SymmetricMatrix(matrix.factor, matrix.signs, lack)
+        matrix = SymmetricMatrix(dense=problem.operator.dense())
+    deficit = problem.diagonal_deficit()
+    if deficit is not None and matrix.dense is not None:
+        matrix = SymmetricMatrix(dense=matrix.dense + like(np.diag(to_numpy(deficit)), matrix.dense))
+    elif deficit is not None:
+        matrix = SymmetricMatrix(matrix.factor, matrix.signs, deficit)
     status = Status("computed", "similarities over common features, not completed: expect it not to be PSD")
-    return task.finish("overlap", params, matrix, status=status)
+    return problem.result("overlap", params, matrix, status=status)
 
 
 def signed_factor(operator: CandidateQuerySimilarity) -> SymmetricMatrix:
@@ -69,8 +68,8 @@ METHODS = (
         low_rank=False,
         keeps_candidates=True,
         random=False,
-        out_of_sample=False,
         reference="cosine over common features, S^0 of the paper (appendix, inaccurate similarity score)",
+        work=lambda sizes, params: 6.0 * sizes.n_queries * sizes.n * sizes.d,
         run=run,
     ),
 )

@@ -1,9 +1,10 @@
-"""The command line: a thin face of the library, without mathematics of its own."""
+"""The command line: arguments in, calls of the library, tables and JSON out."""
 
 from __future__ import annotations
 
 import sys
 
+from simcomplete._cli.streams import prepare
 from simcomplete.errors import MissingExtraError, optional
 
 __all__ = ["main"]
@@ -11,6 +12,7 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line, or say what to install when its packages are missing."""
+    prepare()
     try:
         for module in ("typer", "rich"):
             optional(module, extra="cli", purpose="the command line")
@@ -18,10 +20,10 @@ def main() -> None:
         print(f"simcomplete: error: {error}", file=sys.stderr)
         raise SystemExit(2) from None
     try:
-        # Not before: this file must load without the packages that the others need.
+        # Imported here: this module must load without the packages that the others need.
         from simcomplete._cli.app import app
 
         app(prog_name="simcomplete")
-    except KeyboardInterrupt:  # while loading; commands see to it themselves
+    except KeyboardInterrupt:  # while modules are loaded; `app` handles it for commands
         print("simcomplete: interrupted", file=sys.stderr)
         raise SystemExit(130) from None

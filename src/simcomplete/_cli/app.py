@@ -1,31 +1,35 @@
-"""The commands put together, and the one place where errors become a line and an exit code."""
+"""The commands together, and the one place where errors become a line and an exit code."""
 
 from __future__ import annotations
 
 import sys
 import warnings
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from simcomplete._cli import compare, complete, demo, methods, search
-from simcomplete._cli.output import say
+from simcomplete._cli.output import print_line, say
+from simcomplete._cli.streams import finish
 from simcomplete._reproduction import command as paper
 from simcomplete._version import __version__
 from simcomplete.errors import NotConvergedWarning, SimcompleteError
 
-# Typer brings this class along, under an address that depends on its version.
+# The base class of typer's errors; the module that has it depends on typer's version.
 CommandError: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 BAD_INPUT = 2
+# As shells report a process that the signal SIGINT or SIGPIPE has ended: 128 plus its number.
 INTERRUPTED = 130
+READER_STOPPED = 141
 
 
 class Group(TyperGroup):
     """Commands whose errors are one line on standard error, never a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; an interruption ends it with one line too."""
+        """Run a command; an interruption ends it with one line, too."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -33,22 +37,43 @@ class Group(TyperGroup):
             raise typer.Exit(INTERRUPTED) from None
 
     def main(self, args: Any = None, *, standalone_mode: bool = True, **extra: Any) -> Any:  # type: ignore[override]
-        """Run the command line; bad input of every kind exits with code 2."""
+        """Run the command line; every error becomes a line on standard error and an exit code.
+
+        0 is success, 2 an error of any kind, 130 an interruption, 141 a reader of standard output that stopped early,
+        as `head` does: no error, and nothing is printed about it.
+        """
+        stdout, stderr = sys.stdout, sys.stderr
+        code = self._run(args, extra)
+        sys.stdout, sys.stderr = stdout, stderr  # typer replaces both after a broken pipe
+        try:
+            finish(stdout)
+        except BrokenPipeError:
+            code = code or READER_STOPPED
+        except OSError as error:
+            code = code or _fail(_message(error))
+        with suppress(OSError):
+            finish(stderr)
+        if standalone_mode:
+            raise SystemExit(code)
+        return code
+
+    def _run(self, args: Any, extra: dict[str, Any]) -> int:
+        """Run a command and return its exit code."""
         with warnings.catch_warnings():
-            # Shown as lines of ours; that of an unfinished run is left out, because its status is told anyway.
+            # An unfinished run is reported with its status, not by a warning as well.
             warnings.simplefilter("ignore", NotConvergedWarning)
             warnings.showwarning = _show
             try:
                 code = super().main(args, standalone_mode=False, **extra)
-                sys.stdout.flush()  # so that a full disk is noticed here
+            except SystemExit as ended:
+                if not isinstance(ended.__context__, BrokenPipeError):
+                    raise
+                return READER_STOPPED  # typer and rich turn a broken pipe into SystemExit
             except (SimcompleteError, OSError, MemoryError) as error:
-                code = _fail(_one_line(error))
+                return _fail(_message(error))
             except CommandError as error:
-                code = _fail(f"{error.format_message()} (see: {_path(error)} --help)")
-        code = code if isinstance(code, int) else 0
-        if standalone_mode:
-            raise SystemExit(code)
-        return code
+                return _fail(f"{error.format_message()} (see: {_path(error)} --help)")
+        return code if isinstance(code, int) else 0
 
 
 def _fail(message: str) -> int:
@@ -61,7 +86,7 @@ def _path(error: Any) -> str:
     return "simcomplete" if context is None else str(context.command_path)
 
 
-def _one_line(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     if isinstance(error, SimcompleteError):
         return " ".join(str(error).split())
     if isinstance(error, OSError) and error.strerror:
@@ -79,6 +104,7 @@ app = typer.Typer(
     cls=Group,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # the panels of rich cut the names of options where the terminal is narrow
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Similarity matrices from samples with missing values.",
@@ -94,6 +120,6 @@ def root(
 ) -> None:
     """Similarity matrices from samples with missing values."""
     if version:
-        typer.echo(f"simcomplete {__version__}")
+        print_line(f"simcomplete {__version__}")
     elif context.invoked_subcommand is None:
         typer.echo(context.get_help())

@@ -1,4 +1,4 @@
-"""From what is typed to what the library takes."""
+"""Arguments of commands: parameters, positions and files."""
 
 from __future__ import annotations
 
@@ -10,49 +10,50 @@ from typing import Any
 from simcomplete.datasets import Table, read_table
 from simcomplete.errors import InputError
 
-HELD = 2**28  # bytes of a file that is simply read
+# A file of fewer bytes is read whole.
+READ_BELOW_BYTES = 2**28
 
 
-def parameters(texts: Sequence[str], taken: Sequence[str]) -> dict[str, Any]:
+def parse_parameters(texts: Sequence[str], taken: Sequence[str]) -> dict[str, Any]:
     """Read NAME=VALUE pairs; values are JSON (numbers, true, null) or else plain words.
 
     Parameters
     ----------
     texts : sequence of str
-        What was typed.
+        The arguments of --param.
     taken : sequence of str
-        Names that have an option of their own.
+        Names that have an option of their own, which are refused.
 
     Examples
     --------
-    >>> parameters(["step=1e-4", "variant=paper", "flag=true"], taken=[])
+    >>> parse_parameters(["step=1e-4", "variant=paper", "flag=true"], taken=[])
     {'step': 0.0001, 'variant': 'paper', 'flag': True}
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         name = name.strip().replace("-", "_")
         if not equals or not name:
             raise InputError(f"--param {text!r} is not a pair; write it as --param NAME=VALUE")
-        if name in taken or name in found:
+        if name in taken or name in values:
             why = "has an option of its own" if name in taken else "is given twice"
             raise InputError(f"--param {text!r}: {name} {why}; give it once, see --help")
         try:
-            found[name] = json.loads(value)
+            values[name] = json.loads(value)
         except ValueError:
-            found[name] = value
-    return found
+            values[name] = value
+    return values
 
 
-def rows(text: str, n: int) -> list[int]:
-    """Read a selection such as 0,3,10:20 of positions below n; a range leaves its end out, as in Python.
+def parse_positions(text: str, n: int) -> list[int]:
+    """Read positions below n, such as 0,3,10:20; the end of a range is not included, as in Python.
 
     Examples
     --------
-    >>> rows("0,5:8", n=10)
+    >>> parse_positions("0,5:8", n=10)
     [0, 5, 6, 7]
     """
-    picked: list[int] = []
+    positions: list[int] = []
     for piece in text.split(","):
         first, colon, last = (part.strip() for part in piece.partition(":"))
         try:
@@ -62,20 +63,20 @@ def rows(text: str, n: int) -> list[int]:
             raise InputError(f"--rows {text!r}: {piece!r} is not a position; write it as 0,3 or 10:20") from error
         if not 0 <= start < stop <= n:
             raise InputError(f"--rows {text!r}: {piece!r} lies outside 0 to {n - 1}; there are {n} rows")
-        picked += range(start, stop)
-    return picked
+        positions += range(start, stop)
+    return positions
 
 
-def by_block(path: Path) -> bool:
-    """Whether rows are better read from where they lie, block by block: a .zarr, or a .npy of some size."""
+def is_read_by_block(path: Path) -> bool:
+    """Whether a file is given to the library as a path, to be read block by block: a .zarr, or a large .npy."""
     kind = path.suffix.lower()
-    return kind == ".zarr" or (kind == ".npy" and path.is_file() and path.stat().st_size > HELD)
+    return kind == ".zarr" or (kind == ".npy" and path.is_file() and path.stat().st_size > READ_BELOW_BYTES)
 
 
-def tables(paths: Sequence[Path], key: str | None, header: bool | None) -> list[Table]:
+def read_tables(paths: Sequence[Path], key: str | None, header: bool | None) -> list[Table]:
     """Read the files of one command, which must have the same columns.
 
-    `key` and `header` are for the files they can be for; if there is none, the first file refuses them.
+    `key` is passed on for .npz files and `header` for text; where there are no such files, the first file refuses them.
     """
     archives = [path for path in paths if path.suffix.lower() == ".npz"] or paths[:1]
     texts = [path for path in paths if path.suffix.lower() in (".csv", ".tsv")] or paths[:1]
@@ -88,9 +89,9 @@ def tables(paths: Sequence[Path], key: str | None, header: bool | None) -> list[
 
 
 def _same_columns(first: Path, one: list[str] | None, second: Path, two: list[str] | None) -> None:
-    """Refuse columns of the same number and other names: position by position they would be confused."""
+    """Refuse tables with equally many columns of different names, which would be matched by position."""
     if one is None or two is None or len(one) != len(two):
-        return  # nothing to compare, or a difference in width that the library explains
+        return  # no names to compare, or different widths, which the library refuses
     different = next((i for i, names in enumerate(zip(one, two, strict=True)) if names[0] != names[1]), None)
     if different is not None:
         raise InputError(

@@ -9,12 +9,12 @@ from typing import Annotated, Any
 from typer import Argument, Option, Typer
 
 from simcomplete import _api as api
-from simcomplete._cli.arguments import by_block, parameters, tables
+from simcomplete._cli.arguments import is_read_by_block, parse_parameters, read_tables
 from simcomplete._cli.options import AsJson, Overwrite
-from simcomplete._cli.output import print_json, print_table, say
+from simcomplete._cli.output import print_json, print_line, print_table, say
 from simcomplete.errors import InputError
 
-# The library's own defaults, so that both faces always agree.
+# The library's own defaults.
 DEFAULT: dict[str, Any] = {
     name: parameter.default for name, parameter in inspect.signature(api.complete).parameters.items()
 }
@@ -26,33 +26,44 @@ def register(app: Typer) -> None:
 
 
 def complete(
-    candidates: Annotated[Path, Argument(help="Complete rows: .npy, .npz, .csv, .parquet or .zarr.")],
+    candidates: Annotated[
+        Path, Argument(metavar="CANDIDATES", help="Complete rows: .npy, .npz, .csv, .parquet or .zarr.")
+    ],
     queries: Annotated[
-        Path | None, Argument(help="Incomplete rows. Without them, any of CANDIDATES may be incomplete.")
+        Path | None,
+        Argument(metavar="QUERIES", help="Incomplete rows. Without them, any of CANDIDATES may be incomplete."),
     ] = None,
     *,
     output: Annotated[Path, Option("--output", "-o", metavar="OUT", help="Folder to save to.")],
-    method: Annotated[str, Option(help="See: simcomplete methods.")] = DEFAULT["method"],
-    rank: Annotated[int | None, Option(help="Largest rank; min(100, rows) unless told.")] = DEFAULT["rank"],
+    method: Annotated[str, Option(help="A name from: simcomplete methods.")] = DEFAULT["method"],
+    rank: Annotated[int | None, Option(help="Largest rank; min(100, rows) by default.")] = DEFAULT["rank"],
     penalty: Annotated[float, Option(help="Weight of the penalty.")] = DEFAULT["penalty"],
     metric: Annotated[str, Option(help="cosine or pearson.")] = DEFAULT["metric"],
-    min_overlap: Annotated[int, Option(help="Fewer common features are no evidence.")] = DEFAULT["min_overlap"],
-    epsilon: Annotated[float, Option(help="Above 0, zero rows count as constant rows.")] = DEFAULT["epsilon"],
+    min_overlap: Annotated[int, Option(help="Pairs with fewer common features have no similarity.")] = DEFAULT[
+        "min_overlap"
+    ],
+    epsilon: Annotated[float, Option(help="Above 0, rows of zeros count as constant rows.")] = DEFAULT["epsilon"],
     positive: Annotated[bool, Option("--positive", help="Map similarities to (0, 1].")] = False,
     unit_diagonal: Annotated[bool, Option("--unit-diagonal", help="Rescale to a diagonal of 1.")] = False,
-    keep_candidates: Annotated[bool, Option("--keep-candidates", help="Put candidates' exact values back.")] = False,
+    keep_candidates: Annotated[
+        bool, Option("--keep-candidates", help="Restore the exact similarities of candidates.")
+    ] = False,
     clip: Annotated[bool, Option("--clip", help="Clip entries to [-1, 1].")] = False,
-    param: Annotated[list[str] | None, Option(metavar="NAME=VALUE", help="The method's own; repeatable.")] = None,
-    key: Annotated[str | None, Option(help="Which array of .npz files.")] = None,
-    header: Annotated[bool | None, Option("--header/--no-header", help="If .csv files name their columns.")] = None,
+    param: Annotated[
+        list[str] | None, Option(metavar="NAME=VALUE", help="A parameter of the method; repeatable.")
+    ] = None,
+    key: Annotated[str | None, Option(help="Name of the array in .npz files.")] = None,
+    header: Annotated[
+        bool | None, Option("--header/--no-header", help="Whether the first line of .csv files names the columns.")
+    ] = None,
     seed: Annotated[int, Option(help="Seed for everything random.")] = DEFAULT["random_state"],
-    memory: Annotated[str | None, Option(help="What a block of rows may take, such as 500MB.")] = DEFAULT["memory"],
+    memory: Annotated[str | None, Option(help="Memory for one block of rows, such as 500MB.")] = DEFAULT["memory"],
     overwrite: Overwrite = False,
     no_progress: Annotated[bool, Option("--no-progress", help="Show no progress.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Complete the similarities of rows with missing values and save the result."""
-    if output.exists() and not overwrite:  # told before the work, not after it
+    if output.exists() and not overwrite:  # before the work, not after it
         raise InputError(f"{output} exists already; choose another name, or replace it with --overwrite")
     settings: dict[str, Any] = {
         "method": method,
@@ -69,44 +80,47 @@ def complete(
         "progress": False if no_progress else None,
         "memory": memory,
     }
-    own = parameters(param or [], taken=list(DEFAULT))
+    method_parameters = parse_parameters(param or [], taken=list(DEFAULT))
     P, Q = _samples(candidates, queries, key, header)
-    done = api.complete(P, Q, **settings, **own)
+    done = api.complete(P, Q, **settings, **method_parameters)
     done.save(output, overwrite=overwrite)
     if not done.status.ok:
         say(f"warning: {done.status}")
+    facts = done.summary()
     if as_json:
-        print_json({"output": str(output), **done.summary()})
+        print_json({"output": str(output), **facts})
     else:
-        _print_summary(done)
-        print(f"\nsaved: {output}")
+        _print_summary(facts, str(done.status))
+        print()
+        print_line(f"saved: {output}")
 
 
 def _samples(candidates: Path, queries: Path | None, key: str | None, header: bool | None) -> tuple[Any, Any]:
-    """What the files hold; large candidates stay in theirs."""
+    """Read the files; candidates that are read by block are returned as a path."""
     others = [] if queries is None else [queries]
-    if by_block(candidates):
-        found: list[Any] = [candidates, *tables(others, key, header)]
+    if is_read_by_block(candidates):
+        samples: list[Any] = [candidates, *read_tables(others, key, header)]
     else:
-        found = tables([candidates, *others], key, header)
-    return found[0], found[1] if others else None
+        samples = read_tables([candidates, *others], key, header)
+    return samples[0], samples[1] if others else None
 
 
-def _print_summary(done: Any) -> None:
-    facts = done.summary()
-    told = {
+def _print_summary(facts: dict[str, Any], status: str) -> None:
+    """Print the summary of a completion; what is too expensive to compute for a large one is None in it."""
+    rank = facts["rank"] if facts["rank"] is not None else f"at most {facts['rank_at_most']}"
+    lines = {
         "method": facts["method"],
         "candidates": str(facts["n_candidates"]),
         "queries": str(facts["n_queries"]),
-        "rank": str(facts["rank"]),
-        "status": str(done.status),
+        "rank": str(rank),
+        "status": status,
     }
-    if done.evidence is not None:
-        told["pairs without evidence"] = f"{done.evidence.pairs_without} of {done.evidence.pairs}"
-    print_table(["fact", "value"], list(told.items()), text=(0, 1))
+    if facts["evidence"] is not None:
+        lines["pairs without evidence"] = f"{facts['evidence']['pairs_without']} of {facts['evidence']['pairs']}"
+    print_table(["fact", "value"], list(lines.items()), text=(0, 1))
     print()
-    checks = [
-        (name.replace("_", " "), "yes" if check["ok"] else "no", f"{check['value']:.3g}", check["meaning"])
-        for name, check in facts["validity"].items()
-    ]
+    checks = []
+    for name, check in facts["validity"].items():
+        value = "-" if check["value"] is None else f"{check['value']:.3g}"
+        checks.append((name.replace("_", " "), "yes" if check["ok"] else "no", value, check["meaning"]))
     print_table(["check", "holds", "value", "meaning"], checks, text=(0, 1, 3))

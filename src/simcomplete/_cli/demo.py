@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from simcomplete._cli.options import AsJson, Seed
-from simcomplete._cli.output import print_json, print_table
+from simcomplete._cli.output import print_json, print_line, print_table
 
 
 def register(app: typer.Typer) -> None:
@@ -26,16 +26,19 @@ def demo(
     queries: Annotated[int, typer.Option(help="How many incomplete digits.")] = 200,
     as_json: AsJson = False,
 ) -> None:
-    """Compare methods on digits with missing pixels; print a table and write one HTML page."""
-    # Here, so that the other commands start without the packages that figures need.
+    """Compare methods on bundled digits with missing pixels."""
+    # Imported here: the other commands start without the packages that figures need.
     from simcomplete._report.demo import run
     from simcomplete._report.demo_page import write_demo
+    from simcomplete._report.page import require_packages
     from simcomplete._report.results import HEAD, TEXT, cells
 
+    require_packages()
     result = run(candidates, queries, missing, seed)
     page = write_demo(result, output)
     if as_json:
         print_json({**result.as_dict(), "page": str(page)})
         return
     print_table(HEAD, [cells(row) for row in result.rows], TEXT)
-    print(f"\npage: {page}")
+    print()
+    print_line(f"page: {page}")

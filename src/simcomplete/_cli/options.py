@@ -1,4 +1,4 @@
-"""Options that several commands have, written once."""
+"""Options that several commands have."""
 
 from __future__ import annotations
 

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from simcomplete._cli.arguments import rows as positions
+from simcomplete._cli.arguments import parse_positions
 from simcomplete._cli.options import AsJson, Overwrite
-from simcomplete._cli.output import print_json, print_table
+from simcomplete._cli.output import print_json, print_line, print_table
 from simcomplete._result.completion import Completion
-from simcomplete._result.store import load
+from simcomplete._result.load import load
 from simcomplete._rows.atomic import replacing
 from simcomplete.errors import InputError
 
@@ -38,11 +38,11 @@ def search(
     if output is not None and output.exists() and not overwrite:
         raise InputError(f"{output} exists already; choose another name, or replace it with --overwrite")
     done = load(saved)
-    wanted = list(range(done.n_queries)) if rows is None else positions(rows, done.n_queries)
-    found = _neighbours(done, wanted, k)
+    wanted = list(range(done.n_queries)) if rows is None else parse_positions(rows, done.n_queries)
+    neighbours = _neighbours(done, wanted, k)
     lines = [
-        (name(query), str(place), name(hit), f"{hit['similarity']:.6g}")
-        for query in found
+        (_row_name(query), str(place), _row_name(hit), f"{hit['similarity']:.6g}")
+        for query in neighbours
         for place, hit in enumerate(query["nearest"], start=1)
     ]
     head = ("query", "place", "candidate", "similarity")
@@ -51,22 +51,22 @@ def search(
             csv.writer(file).writerows([head, *lines])
     if as_json:
         written = {} if output is None else {"output": str(output)}
-        print_json({"method": done.method, "k": k, "queries": found, **written})
+        print_json({"method": done.method, "k": k, "queries": neighbours, **written})
     elif output is None:
         print_table(head, lines, text=(0, 2))
     else:
-        print(f"saved: {output}")
+        print_line(f"saved: {output}")
 
 
 def _neighbours(done: Completion, wanted: list[int], k: int) -> list[dict[str, Any]]:
-    first = done.n - done.n_queries  # where queries begin; 0 when every row is one
+    first = done.n - done.n_queries  # the first query; 0 where every row is a query
     ids, scores = done.search(k=k, rows=[first + i for i in wanted])
     return [
         {
             "row": i,
-            **label(done, first + i),
+            **_label(done, first + i),
             "nearest": [
-                {"row": j, **label(done, j), "similarity": score}
+                {"row": j, **_label(done, j), "similarity": score}
                 for j, score in zip(near.tolist(), values.tolist(), strict=True)
             ],
         }
@@ -74,11 +74,11 @@ def _neighbours(done: Completion, wanted: list[int], k: int) -> list[dict[str, A
     ]
 
 
-def label(done: Completion, row: int) -> dict[str, str]:
-    """Return the label of a row as an entry, or nothing where rows have none."""
+def _label(done: Completion, row: int) -> dict[str, str]:
+    """Return the label of a row as an entry; empty where rows have no labels."""
     return {} if done.labels is None else {"label": done.labels[row]}
 
 
-def name(entry: dict[str, Any]) -> str:
-    """Return what to call a row: its label, or its number."""
+def _row_name(entry: dict[str, Any]) -> str:
+    """Return the label of a row, or else its number."""
     return str(entry.get("label") or entry["row"])

@@ -1,1 +1,1 @@
-"""Experiments on methods: hide values of complete data, complete, and measure against what was hidden."""
+"""Comparisons of methods on complete data with hidden values, and the file of their rows."""

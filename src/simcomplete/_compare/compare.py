@@ -1,4 +1,4 @@
-"""Which method for these data: hide values of complete data, run every method several times, sum up."""
+"""Compare methods on complete data: hide values, run every method several times, and summarise."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from simcomplete._registry import find, methods
 from simcomplete._rows.progress import track
 from simcomplete._rows.validate import as_array
 
-MEASURES = ("error", "error_queries_candidates", "recall_fifth", "recall_ten", "ndcg", "rank", "seconds")
-KEY = ("data", "method", "seed", "missing", "pattern", "shape", "candidates", "queries", "params", "budget")
+SUMMARISED = ("error", "error_queries_candidates", "recall_fifth", "recall_ten", "ndcg", "rank", "seconds")
+COMPARISON_KEY = ("data", "method", "seed", "missing", "pattern", "shape", "candidates", "queries", "params", "budget")
 
 
-def compare(
+def compare_methods(
     X: Any,
     *,
     missing: float = 0.8,
@@ -32,47 +32,47 @@ def compare(
     queries: int | None = None,
     seed: int = 0,
     params: dict[str, Any] | None = None,
-    ledger: Path | None = None,
+    path: Path | None = None,
     progress: bool | None = None,
 ) -> list[dict[str, Any]]:
-    """Run methods on a user's own complete data with values hidden.
+    """Run methods on complete data with values hidden.
 
     Parameters
     ----------
     X : array or frame of shape (n, d)
         Complete data.
     missing, pattern, shape, candidates, queries : float, str, tuple, int, int
-        What to hide, see `split`.
+        What to hide; see `split`.
     names : sequence of str, optional
-        Methods to run; all when left out.
+        Methods to run; by default all.
     repeats : int
-        How many times, with seeds seed, seed + 1, ...
+        How many runs of each method, with seeds seed, seed + 1, ...
     budget : float, optional
         Seconds for each run.
     seed : int
         The first seed.
     params : dict, optional
-        Parameters that every method is given.
-    ledger : Path, optional
-        File to append rows to; trials that are in it already are not run again.
+        Parameters of every method.
+    path : Path, optional
+        File to append rows to; trials that have a row in it are not run again.
     progress : bool, optional
         None shows progress on a terminal, False never.
 
     Returns
     -------
     list of dict
-        One row per method and seed, also for those that failed.
+        One row per method and seed, also for runs that failed.
 
     Examples
     --------
     >>> X = np.random.default_rng(0).random((60, 8))
-    >>> rows = compare(X, names=["overlap", "smcnn"], repeats=2, missing=0.5)
+    >>> rows = compare_methods(X, names=["overlap", "smcnn"], repeats=2, missing=0.5)
     >>> [(row["method"], row["outcome"]) for row in rows[:2]]
     [('overlap', 'done'), ('smcnn', 'done')]
     """
     chosen = [find(name).name for name in (names or [method.name for method in methods()])]
     samples = as_array(X, "data", complete=True).astype(np.float64)
-    told = {
+    settings = {
         "data": hashlib.sha256(np.ascontiguousarray(samples).tobytes()).hexdigest()[:16],
         "missing": missing,
         "pattern": pattern,
@@ -80,9 +80,9 @@ def compare(
         "params": params or {},
         "budget": budget,
     }
-    book = Ledger(ledger, KEY) if ledger is not None else None
+    ledger = Ledger(path, COMPARISON_KEY) if path is not None else None
     rows: list[dict[str, Any]] = []
-    parts = {
+    splits = {
         s: split(
             samples,
             missing=missing,
@@ -94,20 +94,20 @@ def compare(
         )
         for s in range(seed, seed + repeats)
     }
-    trials = [(s, name) for s in parts for name in chosen]
+    trials = [(s, name) for s in splits for name in chosen]
     for s, name in track(trials, "comparing", progress):
-        data = parts[s]
-        trial = {**told, "candidates": len(data.P), "queries": len(data.Q), "method": name, "seed": s}
-        row = None if book is None else book.find(trial)
+        data = splits[s]
+        trial = {**settings, "candidates": len(data.P), "queries": len(data.Q), "method": name, "seed": s}
+        row = None if ledger is None else ledger.find(trial)
         if row is None:
             row = {**trial, **attempt(name, data, params, budget), **machine()}
-            row = row if book is None else book.add(row)
+            row = row if ledger is None else ledger.add(row)
         rows.append(row)
     return rows
 
 
 def summarise(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Mean and spread of every measure by method, best error first, methods without a result last.
+    """Return mean and standard deviation of every measure by method, best error first, methods without a result last.
 
     Examples
     --------
@@ -119,20 +119,20 @@ def summarise(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     groups: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault(row["method"], []).append(row)
-    found = [_summary(method, group) for method, group in groups.items()]
-    return sorted(found, key=lambda row: (row["error"] is None, row["error"] or 0.0))
+    summaries = [_method_summary(method, group) for method, group in groups.items()]
+    return sorted(summaries, key=lambda row: (row["error"] is None, row["error"] or 0.0))
 
 
-def _summary(method: str, group: list[dict[str, Any]]) -> dict[str, Any]:
+def _method_summary(method: str, group: list[dict[str, Any]]) -> dict[str, Any]:
     good = [row for row in group if row.get("error") is not None]
-    told: dict[str, Any] = {"method": method, "runs": len(group), "failed": len(group) - len(good)}
-    for name in MEASURES:
+    summary: dict[str, Any] = {"method": method, "runs": len(group), "failed": len(group) - len(good)}
+    for name in SUMMARISED:
         values = [float(row[name]) for row in good if row.get(name) is not None]
-        told[name] = float(np.mean(values)) if values else None
-        told[f"{name}_spread"] = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    told["valid"] = bool(good) and all(row["valid"] for row in good)
-    told["fails"] = sorted({name for row in good for name in row.get("fails", [])})
+        summary[name] = float(np.mean(values)) if values else None
+        summary[f"{name}_spread"] = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    summary["valid"] = bool(good) and all(row["valid"] for row in good)
+    summary["fails"] = sorted({name for row in good for name in row.get("fails", [])})
     reasons = [row["reason"] for row in group if row.get("reason")]
-    told["over_budget"] = sum(row["outcome"] == "over budget" for row in group)
-    told["reason"] = reasons[0] if reasons else None
-    return told
+    summary["over_budget"] = sum(row["outcome"] == "over budget" for row in group)
+    summary["reason"] = reasons[0] if reasons else None
+    return summary

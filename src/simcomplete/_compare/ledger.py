@@ -1,4 +1,4 @@
-"""Rows of results, appended as they come: one JSON object a line, safe to kill and to resume."""
+"""Rows of results in a file: one JSON object a line, appended as they are made, safe to interrupt and to resume."""
 
 from __future__ import annotations
 
@@ -8,19 +8,26 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from simcomplete._result.parts import plain
+from simcomplete._result.plain import plain
 from simcomplete.errors import FileFormatError
 
 
 class Ledger:
-    """A file of result rows that knows which trials are done.
+    """A file of result rows, and the trials that are in it already.
+
+    Every row is serialised once, when it is read or added, to find it by its trial later.
 
     Parameters
     ----------
     path : Path
         The file; made when the first row is written.
     key : tuple of str
-        The names whose values tell one trial from another.
+        The names whose values identify a trial.
+
+    Attributes
+    ----------
+    rows : list of dict
+        All rows, in the order of the file.
 
     Examples
     --------
@@ -36,13 +43,13 @@ class Ledger:
         self.path = path
         self.key = key
         self.rows: list[dict[str, Any]] = []
+        self._by_trial: dict[str, dict[str, Any]] = {}
         if path.exists():
             self._read()
 
     def find(self, trial: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the row of a trial that was made before."""
-        wanted = self._key(plain(dict(trial)))
-        return next((row for row in self.rows if self._key(row) == wanted), None)
+        """Return the newest row of a trial, or None where it has none."""
+        return self._by_trial.get(trial_key(trial, self.key))
 
     def add(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Append a row, make sure that it is on the disk, and return it as it will be read again."""
@@ -52,11 +59,12 @@ class Ledger:
             file.write(json.dumps(clean, allow_nan=False) + "\n")
             file.flush()
             os.fsync(file.fileno())
-        self.rows.append(clean)
+        self._keep(clean)
         return self.rows[-1]
 
-    def _key(self, row: Mapping[str, Any]) -> str:
-        return json.dumps([row.get(name) for name in self.key], sort_keys=True)
+    def _keep(self, row: dict[str, Any]) -> None:
+        self.rows.append(row)
+        self._by_trial[trial_key(row, self.key)] = row
 
     def _read(self) -> None:
         text = self.path.read_text(encoding="utf-8")
@@ -68,6 +76,17 @@ class Ledger:
                 raise FileFormatError(f"{self.path}, line {number} is not a row of results: {error}") from error
             if not isinstance(row, dict):
                 raise FileFormatError(f"{self.path}, line {number} is not a row of results; was it written by hand?")
-            self.rows.append(row)
+            self._keep(row)
         if rest:  # cut off in the middle of a line: that trial is run again
             self.path.write_text(whole + "\n" if whole else "", encoding="utf-8")
+
+
+def trial_key(row: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    """Return what identifies a trial, as text: the values of the given names; NumPy numbers count as Python's.
+
+    Examples
+    --------
+    >>> trial_key({"seed": 0, "method": "mean", "error": 0.5}, ("method", "seed"))
+    '["mean", 0]'
+    """
+    return json.dumps([plain(row.get(name)) for name in names], sort_keys=True)

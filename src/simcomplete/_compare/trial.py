@@ -1,4 +1,4 @@
-"""One trial: complete data, some of it hidden, one method, every measure. A failure is a row too, with its reason."""
+"""One trial: hide values of complete data, run one method, and measure. A failure is a row with its reason."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PATTERNS = ("random", "square", "stripes", "by_value")
 
 @dataclass(frozen=True)
 class Split:
-    """Candidates, queries with hidden values, and what was hidden."""
+    """Candidates, queries with hidden values, and the same queries complete."""
 
     P: NDArray[np.float64]
     Q: NDArray[np.float64]
@@ -63,11 +63,11 @@ def split(
     X : array or frame of shape (n, d)
         Complete data; zero rows are left out.
     missing, pattern, shape : float, str, tuple
-        How much to hide and how: see `sc.masks`. `shape` is that of the image a row is, for squares and stripes.
+        How much to hide and how; see `sc.masks`. `shape` is the shape of the images, for squares and stripes.
     candidates, queries : int, optional
-        How many; at most 1000 and 200 unless told, queries at most a sixth of the rows.
+        How many; by default at most 1000 and 200, and at most a sixth of the rows as queries.
     seed : int
-        For the order and what is hidden.
+        Seed for the order of the rows and the values to hide.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def split(
 def measure(
     done: Completion, S: NDArray[Any], S0: NDArray[Any], truth: NDArray[Any], n_candidates: int
 ) -> dict[str, Any]:
-    """Every measure of one completed matrix, as plain values."""
+    """Return every measure of one completed matrix, as plain values."""
     scores, true = S[n_candidates:, :n_candidates], truth[n_candidates:, :n_candidates]
     block = {"n_candidates": n_candidates}
     return {
@@ -119,20 +119,20 @@ def attempt(
     budget: float | None = None,
     after: Callable[[Completion], dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """Run one method on one split; whatever happens, a row comes back.
+    """Run one method on one split, and return a row also where it fails.
 
     Parameters
     ----------
     method : str
         A name from `sc.methods()`.
     data : Split
-        What to run it on.
+        The data.
     params : dict, optional
         Parameters for `sc.complete`.
     budget : float, optional
-        Seconds. Iterative methods are stopped there; every method that took longer is marked.
+        Seconds. Iterative methods stop there; a method that took longer is marked as over budget.
     after : callable, optional
-        Is given the result right after the solve; what it returns goes into the row.
+        Is called with the result right after the solve; what it returns is added to the row.
 
     Returns
     -------
@@ -140,33 +140,33 @@ def attempt(
         `outcome` is "done", "over budget" or "failed" with its `reason`; the measures where there is a result.
     """
     given = dict(params or {})
-    known = find(method).parameters
-    exact = given.get("solver", known.get("solver")) == "exact"  # one decomposition: nothing to stop
+    known = find(method).parameters.defaults
+    exact = given.get("solver", known.get("solver")) == "exact"  # one decomposition, which has no time limit
     if budget is not None and "time_limit" in known and not exact:
         given.setdefault("time_limit", budget)
     row: dict[str, Any] = {"method": method, "outcome": "done", "reason": None, "seconds": None}
     start = time.perf_counter()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NotConvergedWarning)  # told in the row
+            warnings.simplefilter("ignore", NotConvergedWarning)  # the status is in the row
             done = complete(data.P, data.Q, method=method, random_state=data.seed, progress=False, **given)
         row["seconds"] = time.perf_counter() - start
         row.update(after(done) if after is not None else {})
         row["status"] = done.status.code
         row.update(measure(done, done.similarity(), data.S0, data.truth, len(data.P)))
     except (SimcompleteError, ArithmeticError, ValueError, MemoryError, np.linalg.LinAlgError) as error:
-        told = " ".join(str(error).split()) or type(error).__name__
-        return {**row, "outcome": "failed", "reason": told, "seconds": time.perf_counter() - start}
+        reason = " ".join(str(error).split()) or type(error).__name__
+        return {**row, "outcome": "failed", "reason": reason, "seconds": time.perf_counter() - start}
     if not done.status.ok:
         row["reason"] = done.status.message
     if budget is not None and (done.status.code == "time_limit" or row["seconds"] > budget):
         row["outcome"] = "over budget"
-        row["reason"] = f"took {row['seconds']:.1f} s of {budget:g} s; this is how far it came"
+        row["reason"] = f"took {row['seconds']:.1f} s, more than the budget of {budget:g} s"
     return row
 
 
 def machine() -> dict[str, Any]:
-    """Facts about program and machine that belong to every measured row."""
+    """Return facts about the program and the machine, which are part of every row."""
     return {
         "simcomplete": __version__,
         "numpy": np.__version__,

@@ -1,9 +1,12 @@
-"""What a method is given: the data, checked, in the forms methods work on."""
+"""What a method is given: one of three problems, checked, in the forms that methods work on, and the settings.
+
+`CandidatesQueries` has complete candidates and incomplete queries, `AllRows` rows of which every one may be
+incomplete, `Similarities` only a matrix. A method says `problem.result(...)` when it is done.
+"""
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,176 +16,283 @@ from numpy.typing import NDArray
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._rows.sink import Output
-from simcomplete._rows.table import RowTable
-from simcomplete._rows.xp import Array, astype, is_numpy, like, namespace, to_numpy
-from simcomplete._similarity.evidence import Uncounted
+from simcomplete._rows.table import HeldRows, RowTable
+from simcomplete._rows.xp import Array, astype, is_numpy, like, to_numpy
+from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
 from simcomplete._similarity.exact import CandidateBlock, CandidateRows
-from simcomplete._similarity.measure import Evidence, Measure
-from simcomplete._similarity.operator import CandidateQuerySimilarity, DenseSimilarity, Operator
-from simcomplete._similarity.overlap import overlap_matrix
-from simcomplete.errors import InputError, NotConvergedWarning
+from simcomplete._similarity.measure import Measure
+from simcomplete._similarity.operator import DenseSimilarity, Operator, OverlapSimilarity
+from simcomplete.errors import InputError
+
+PLAIN = Measure()  # the cosine
 
 
-@dataclass
-class Task:
-    """Samples or similarities to complete, and the settings every method shares.
+@dataclass(frozen=True)
+class Settings:
+    """What every method shares besides the data.
 
-    One of three forms: `samples` with `queries` (complete candidates, incomplete queries), `samples` alone (every
-    row may be incomplete), or `given` (a similarity matrix, `n_candidates` leading rows exact).
+    Attributes
+    ----------
+    rank, rank_given : int, bool
+        Bound on the rank, and whether the caller set it.
+    penalty : float
+        Weight of the penalty.
+    rng : Generator
+        Source of random numbers.
+    progress : bool or None
+        None shows progress on a terminal, False never.
+    out : Output or None
+        A file for the factor.
     """
 
     rank: int
     penalty: float
     rng: np.random.Generator
-    rank_asked: bool = False
+    rank_given: bool = False
     progress: bool | None = None
-    measure: Measure = field(default_factory=Measure)
-    samples: RowTable | None = None
-    queries: RowTable | None = None
-    given: Array | None = None
-    given_candidates: int | None = None
-    known: NDArray[np.bool_] | None = None
-    overlap: NDArray[np.int64] | None = None
-    labels: list[str] | None = None
-    order: NDArray[np.int64] | None = None
     out: Output | None = None
 
     def rank_or(self, default: int) -> int:
-        """The rank the user asked for, or a method's own default."""
-        return self.rank if self.rank_asked else min(default, self.n)
-
-    @property
-    def together(self) -> bool:
-        """Whether every row is candidate and query at once."""
-        return self.queries is None and self.given_candidates is None
-
-    @property
-    def n(self) -> int:
-        """How many rows in all."""
-        if self.given is not None:
-            return int(self.given.shape[0])
-        assert self.samples is not None  # one of the three forms is always there
-        return self.samples.n + (0 if self.queries is None else self.queries.n)
-
-    @property
-    def n_candidates(self) -> int:
-        """How many rows are candidates."""
-        if self.queries is not None and self.samples is not None:
-            return self.samples.n
-        return self.n if self.given_candidates is None else self.given_candidates
-
-    @property
-    def dtype(self) -> Any:
-        """Type of the result: float32 only when everything given is."""
-        arrays: list[Any] = [rows for rows in (self.samples, self.queries) if rows is not None]
-        arrays = arrays or [self.given]
-        xp = namespace(arrays[0])
-        return xp.float32 if all(a.dtype == xp.float32 for a in arrays) else xp.float64
-
-    @cached_property
-    def exact(self) -> CandidateRows | CandidateBlock | None:
-        """The candidates whose similarities are known, if any are."""
-        if self.queries is not None and self.samples is not None:
-            return CandidateRows(self.samples, self.measure)
-        if self.given is not None and self.given_candidates is not None:
-            return CandidateBlock(self.given[: self.given_candidates, : self.given_candidates])
-        return None
-
-    @cached_property
-    def operator(self) -> Operator:
-        """S0, as something to multiply with."""
-        if self.given is not None:
-            return DenseSimilarity(self.given, self.progress)
-        assert self.samples is not None  # see n
-        if self.queries is not None:
-            return CandidateQuerySimilarity(self.samples, self.queries, self.measure, self.progress)
-        S, evidence = overlap_matrix(self.samples, self.measure, progress=self.progress)
-        self._evidence = evidence
-        return DenseSimilarity(S, self.progress)
-
-    _evidence: Evidence | None = None
-
-    @property
-    def evidence(self) -> Evidence | None:
-        """What the similarities stand on; unknown for a given matrix."""
-        operator = self.operator
-        if isinstance(operator, CandidateQuerySimilarity):
-            return operator.evidence()
-        return self._evidence
-
-    @cached_property
-    def table(self) -> NDArray[np.float64]:
-        """All rows in NumPy and float64, candidates first, NaN where missing, for methods that act on samples."""
-        if self.samples is None:
-            raise InputError("this needs the samples themselves; give them to complete()")
-        both = [self.samples] if self.queries is None else [self.samples, self.queries]
-        return np.concatenate([to_numpy(rows.whole()).astype(np.float64) for rows in both])
-
-    @cached_property
-    def similarities(self) -> NDArray[np.float64]:
-        """S0 in NumPy and float64 with its whole diagonal, for methods that act on a dense matrix."""
-        S = np.array(to_numpy(self.operator.dense()))
-        lack = self.missing_diagonal()
-        if lack is not None:
-            S[np.diag_indices(self.n)] += to_numpy(lack)
-        return S
-
-    def missing_diagonal(self) -> Array | None:
-        """What rows without any evidence lack on the diagonal: their 1 is no part of the spectral problem."""
-        evidence = self.evidence
-        if evidence is None or not evidence.rows_without:
-            return None
-        lack = np.zeros(self.n)
-        lack[list(evidence.rows_without)] = 0.5 if self.measure.positive else 1.0
-        return like(lack, self.operator.array, dtype=self.dtype)
-
-    def cleared(self, V: Array) -> Array:
-        """A factor whose rows without any evidence are exactly 0, where rounding would leave noise to search in."""
-        evidence = self.evidence
-        if evidence is None or not evidence.rows_without or self.measure.positive:
-            return V
-        keep = np.ones((self.n, 1))
-        keep[list(evidence.rows_without)] = 0.0
-        return V * like(keep, V, dtype=V.dtype)
+        """The rank the caller set, or a method's own default."""
+        return self.rank if self.rank_given else default
 
     def seed(self) -> int:
         """A number for libraries that want one."""
         return int(self.rng.integers(2**31))
 
-    def finish(self, method: str, params: dict[str, Any], matrix: SymmetricMatrix, **facts: Any) -> Completion:
+    def but(self, params: dict[str, Any], n: int) -> Settings:
+        """The same with the rank (at most n) and the penalty that a method's setting names."""
+        penalty = float(params.get("penalty", self.penalty))
+        if "rank" not in params:
+            return replace(self, penalty=penalty)
+        return replace(self, penalty=penalty, rank=min(int(params["rank"]), n), rank_given=True)
+
+
+class Problem:
+    """What the three problems have in common."""
+
+    # Row labels, and where each row came from where candidates were moved to the front.
+    labels: list[str] | None = None
+    order: NDArray[np.int64] | None = None
+    # What is said of the entries of a given matrix: which are exact, and how many features they stand on.
+    known: NDArray[np.bool_] | None = None
+    overlap: NDArray[np.int64] | None = None
+    measure: Measure = PLAIN
+    # Whether every row is candidate and query at once.
+    all_rows_are_queries = False
+    # Whether there are samples, and not only their similarities.
+    has_rows = True
+
+    @property
+    def n(self) -> int:
+        """How many rows in all."""
+        raise NotImplementedError
+
+    @property
+    def n_candidates(self) -> int:
+        """How many rows are candidates."""
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the result: float32 only when everything given is."""
+        raise NotImplementedError
+
+    @property
+    def operator(self) -> Operator:
+        """S0, as something to multiply with."""
+        raise NotImplementedError
+
+    @property
+    def exact(self) -> CandidateRows | CandidateBlock | None:
+        """The candidates whose similarities are known, if any are."""
+        return None
+
+    @property
+    def table(self) -> NDArray[np.float64]:
+        """All rows in NumPy and float64, candidates first, NaN where missing, for methods that act on samples."""
+        raise NotImplementedError
+
+    def to_input_library(self, array: Array) -> Array:
+        """Bring an array to the library, device and type of the input."""
+        raise NotImplementedError
+
+    @cached_property
+    def similarities(self) -> NDArray[np.float64]:
+        """S0 in NumPy and float64 with its whole diagonal, for methods that act on a dense matrix."""
+        S = np.array(to_numpy(self.operator.dense()))
+        deficit = self.operator.diagonal_deficit()
+        if deficit is not None:
+            S[np.diag_indices(self.n)] += deficit
+        return S
+
+    def diagonal_deficit(self) -> Array | None:
+        """What rows without any evidence lack on the diagonal: their 1 is no part of the spectral problem."""
+        deficit = self.operator.diagonal_deficit()
+        return None if deficit is None else like(deficit, self.operator.array, dtype=self.dtype)
+
+    def zero_rows_without_evidence(self, V: Array) -> Array:
+        """A factor whose rows without any evidence are exactly 0, where rounding would leave noise to search in."""
+        deficit = self.operator.diagonal_deficit()
+        if deficit is None or self.measure.positive:
+            return V
+        return V * like((deficit == 0)[:, None].astype(np.float64), V, dtype=V.dtype)
+
+    def result(self, method: str, params: dict[str, Any], matrix: SymmetricMatrix, **facts: Any) -> Completion:
         """Wrap a method's result, in the library and type of the input, with what every completion carries."""
-        status = facts.get("status")
-        if status is not None and not status.ok:
-            warnings.warn(f"{method}: {status}", NotConvergedWarning, stacklevel=5)
-        parts = {name: getattr(matrix, name) for name in ("factor", "signs", "diagonal", "dense")}
-        arrays = {name: None if array is None else self._home(array) for name, array in parts.items()}
-        step1: dict[str, Any] = {"metric": self.measure.metric, "min_overlap": self.measure.min_overlap}
-        if self.measure.epsilon:
-            step1["epsilon"] = self.measure.epsilon
-        if self.measure.positive:
-            step1["positive"] = True
-        counted: Evidence | Uncounted | None = None
-        if "operator" in self.__dict__:
-            counted = self.evidence
-        elif self.samples is not None:
-            counted = Uncounted(self.samples, self.queries, self.measure, self.progress)
+        factor, signs, diagonal, dense = (
+            array if array is None or isinstance(array, RowTable) else self.to_input_library(array)
+            for array in (matrix.factor, matrix.signs, matrix.diagonal, matrix.dense)
+        )
         return Completion(
-            matrix=SymmetricMatrix(**arrays, unit=matrix.unit),
+            matrix=SymmetricMatrix(factor, signs, diagonal, dense, unit=matrix.unit),
             n_candidates=self.n_candidates,
-            together=self.together,
+            all_rows_are_queries=self.all_rows_are_queries,
             method=method,
-            params={**params, **({} if self.given is not None else step1)},
-            counted=counted,
+            params={**params, **(self.measure.as_params() if self.has_rows else {})},
+            evidence_source=self.operator.evidence(),
             labels=self.labels,
             order=self.order,
             exact=self.exact,
             **facts,
         )
 
-    def _home(self, array: Array) -> Array:
-        """Bring an array to the library, device and type of the input."""
-        if isinstance(array, RowTable):
-            return array
-        if not is_numpy(array):
-            return astype(array, self.dtype)
-        return like(array, self.given, self.dtype) if self.samples is None else self.samples.like(array, self.dtype)
+
+@dataclass(frozen=True)
+class CandidatesQueries(Problem):
+    """Complete candidates, which may lie anywhere, and incomplete queries."""
+
+    candidates: RowTable
+    queries: HeldRows
+    measure: Measure = PLAIN
+    labels: list[str] | None = None
+    progress: bool | None = None
+
+    @property
+    def n(self) -> int:
+        """Candidates and queries."""
+        return self.candidates.n + self.queries.n
+
+    @property
+    def n_candidates(self) -> int:
+        """How many rows are candidates."""
+        return self.candidates.n
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the result: float32 only when everything given is."""
+        xp = self.candidates.xp
+        return xp.float32 if self.candidates.dtype == self.queries.dtype == xp.float32 else xp.float64
+
+    @cached_property
+    def operator(self) -> CandidateQuerySimilarity:
+        """S0, never held as n x n."""
+        return CandidateQuerySimilarity(self.candidates, self.queries, self.measure, self.progress)
+
+    @cached_property
+    def exact(self) -> CandidateRows:
+        """The candidates."""
+        return CandidateRows(self.candidates, self.measure)
+
+    @cached_property
+    def table(self) -> NDArray[np.float64]:
+        """All rows in NumPy and float64, candidates first."""
+        both = (self.candidates.whole(), self.queries.array)
+        return np.concatenate([to_numpy(rows).astype(np.float64) for rows in both])
+
+    def to_input_library(self, array: Array) -> Array:
+        """Bring an array to the library, device and type of the candidates."""
+        return self.candidates.like(array, self.dtype) if is_numpy(array) else astype(array, self.dtype)
+
+
+@dataclass(frozen=True)
+class AllRows(Problem):
+    """Rows of which every one may be incomplete: each is candidate and query at once."""
+
+    rows: HeldRows
+    measure: Measure = PLAIN
+    labels: list[str] | None = None
+    progress: bool | None = None
+    all_rows_are_queries = True
+
+    @property
+    def n(self) -> int:
+        """How many rows."""
+        return self.rows.n
+
+    @property
+    def n_candidates(self) -> int:
+        """All of them."""
+        return self.rows.n
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the rows."""
+        return self.rows.dtype
+
+    @cached_property
+    def operator(self) -> OverlapSimilarity:
+        """S0, an n x n matrix made when it is first needed."""
+        return OverlapSimilarity(self.rows, self.measure, self.progress)
+
+    @cached_property
+    def table(self) -> NDArray[np.float64]:
+        """All rows in NumPy and float64."""
+        return to_numpy(self.rows.array).astype(np.float64)
+
+    def to_input_library(self, array: Array) -> Array:
+        """Bring an array to the library, device and type of the rows."""
+        return self.rows.like(array, self.dtype) if is_numpy(array) else astype(array, self.dtype)
+
+
+@dataclass(frozen=True)
+class Similarities(Problem):
+    """Only a similarity matrix; the first `n_exact` rows have an exact block, None where no row has."""
+
+    S0: Array
+    n_exact: int | None = None
+    known: NDArray[np.bool_] | None = None
+    overlap: NDArray[np.int64] | None = None
+    labels: list[str] | None = None
+    order: NDArray[np.int64] | None = None
+    progress: bool | None = None
+    has_rows = False
+
+    @property
+    def n(self) -> int:
+        """How many rows."""
+        return int(self.S0.shape[0])
+
+    @property
+    def n_candidates(self) -> int:
+        """Rows with an exact block, or all."""
+        return self.n if self.n_exact is None else self.n_exact
+
+    @property
+    def all_rows_are_queries(self) -> bool:  # type: ignore[override]
+        """Whether no row has an exact block."""
+        return self.n_exact is None
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the matrix."""
+        return self.S0.dtype
+
+    @cached_property
+    def operator(self) -> DenseSimilarity:
+        """S0."""
+        return DenseSimilarity(self.S0, self.progress)
+
+    @cached_property
+    def exact(self) -> CandidateBlock | None:
+        """The exact block."""
+        return None if self.n_exact is None else CandidateBlock(self.S0[: self.n_exact, : self.n_exact])
+
+    @property
+    def table(self) -> NDArray[np.float64]:
+        """There is none."""
+        raise InputError("this needs the samples themselves; give them to complete()")
+
+    def to_input_library(self, array: Array) -> Array:
+        """Bring an array to the library, device and type of the matrix."""
+        return like(array, self.S0, self.dtype) if is_numpy(array) else astype(array, self.dtype)

@@ -1,13 +1,90 @@
-"""A method is a row of data: what it is called, what it promises, how it runs."""
+"""A method as a full specification: what it is called, what it promises, what it takes, how it runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, Protocol
 
-from simcomplete._method.problem import Task
+from simcomplete._method.params import Parameters, aligned
+from simcomplete._method.problem import Problem, Settings
 from simcomplete._result.completion import Completion
+from simcomplete._rows.table import RowTable
+from simcomplete._rows.xp import Array
+from simcomplete._similarity.measure import Measure
+from simcomplete.errors import InputError
+
+# Parameters of `complete` that a method may use or not, and their defaults.
+SHARED: dict[str, Any] = {
+    "rank": None,
+    "penalty": 1e-3,
+    "metric": "cosine",
+    "min_overlap": 1,
+    "epsilon": 0.0,
+    "positive": False,
+}
+# How two samples are compared; for methods that act on similarities over common features.
+MEASURE = frozenset({"metric", "min_overlap", "epsilon", "positive"})
+# For methods that compare filled rows, which have every feature in common.
+FILLED_MEASURE = frozenset({"metric", "epsilon", "positive"})
+
+COLUMNS = (
+    "name",
+    "family",
+    "acts_on",
+    "regularizer",
+    "solver",
+    "psd",
+    "low_rank",
+    "keeps_candidates",
+    "random",
+    "out_of_sample",
+    "reference",
+)
+
+
+class Sizes(NamedTuple):
+    """What decides how long a method takes."""
+
+    n_candidates: int
+    n_queries: int
+    d: int
+    rank: int
+
+    @property
+    def n(self) -> int:
+        """Candidates and queries."""
+        return self.n_candidates + self.n_queries
+
+
+class Extension(Protocol):
+    """What turns new rows into rows of a fitted factor."""
+
+    @property
+    def measure(self) -> Measure:
+        """How rows are compared."""
+
+    @property
+    def factor(self) -> Array:
+        """Rows of the fitted samples: products with rows of new ones are completed similarities."""
+
+    def transform(self, X: Array, progress: bool | None = None) -> Array:
+        """Rows of the factor for new samples, each by itself."""
+
+    def overlap(self, X: Array, progress: bool | None = None) -> Array:
+        """Similarities over common features of new samples with the fitted ones, not completed."""
+
+    def among(self, X: Array) -> Array:
+        """Completed similarities of new samples among each other."""
+
+
+RunMethod = Callable[[Problem, Settings, dict[str, Any]], Completion]
+Extend = Callable[[Completion, RowTable, Measure], Extension]
+
+
+def no_work(sizes: Sizes, params: Mapping[str, Any]) -> float:
+    """Next to nothing."""
+    return 10.0 * sizes.n * sizes.d
 
 
 @dataclass(frozen=True)
@@ -26,20 +103,25 @@ class Method:
         Whether its result is positive semi-definite, of bounded rank, exact on candidates.
     random : bool
         Whether `random_state` changes the answer.
-    out_of_sample : bool
-        Whether new rows can be added after fitting.
     reference : str
         Where it comes from.
-    parameters : mapping
-        Its own parameters and their defaults.
+    run : callable
+        Takes a problem, the settings and the method's own parameters, gives a Completion.
+    parameters : Parameters
+        Its own parameters: name, what is accepted, default, meaning. Printing it shows a table.
+    shared : frozenset of str
+        Which of the parameters rank, penalty, metric, min_overlap, epsilon and positive it uses. One that it does not
+        use and that was set is refused.
     original : mapping
-        The parameters of the method's own authors, where they do not fit cosines: `preset="original"`.
+        The parameters of the method's own authors, where they do not fit cosines: ``preset="original"``.
     grid : tuple of mapping
-        Settings that `tune=True` tries.
+        Settings that ``tune=True`` tries.
     uses : frozenset of str
         Which of the hints `known` and `overlap` it can use.
-    run : callable
-        Takes a Task and the parameters, gives a Completion.
+    extend : callable or None
+        Makes of a completion what adds new rows to it; None where there is no out-of-sample form.
+    work : callable
+        Floating-point operations for given sizes and parameters, roughly: what "auto" plans its budget with.
     """
 
     name: str
@@ -51,29 +133,67 @@ class Method:
     low_rank: bool
     keeps_candidates: bool
     random: bool
-    out_of_sample: bool
     reference: str
-    run: Callable[[Task, dict[str, Any]], Completion] = field(repr=False, compare=False)
-    parameters: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    run: RunMethod = field(repr=False, compare=False)
+    parameters: Parameters = field(default_factory=Parameters, repr=False)
+    shared: frozenset[str] = field(default=MEASURE, repr=False)
     original: Mapping[str, Any] = field(default_factory=dict, repr=False)
     grid: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
     uses: frozenset[str] = field(default=frozenset(), repr=False)
+    extend: Extend | None = field(default=None, repr=False, compare=False)
+    work: Callable[[Sizes, Mapping[str, Any]], float] = field(default=no_work, repr=False, compare=False)
+
+    @property
+    def out_of_sample(self) -> bool:
+        """Whether new rows can be added after fitting."""
+        return self.extend is not None
 
     def row(self) -> dict[str, Any]:
         """The public columns, as plain values."""
         return {name: getattr(self, name) for name in COLUMNS}
 
+    def own(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Its parameters: defaults or a preset, overridden by what was given, each checked; others are refused."""
+        given = dict(given)
+        preset = given.pop("preset", "default")
+        if preset not in ("default", "original"):
+            raise InputError(f"preset={preset!r} is unknown; use 'default' or 'original'")
+        for name in given:
+            if name not in self.parameters:
+                known = ", ".join(self.parameters) or "none of its own"
+                raise InputError(f"method {self.name!r} has no parameter {name!r}; its parameters are {known}")
+        chosen = {**self.parameters.defaults, **(self.original if preset == "original" else {}), **given}
+        return self.parameters.checked(chosen)
 
-COLUMNS = (
-    "name",
-    "family",
-    "acts_on",
-    "regularizer",
-    "solver",
-    "psd",
-    "low_rank",
-    "keeps_candidates",
-    "random",
-    "out_of_sample",
-    "reference",
-)
+    def refuse_unused(self, shared: Mapping[str, Any]) -> None:
+        """Refuse shared parameters that were set and that this method does not use."""
+        unused = self.unused(shared)
+        if unused:
+            used = ", ".join(name for name in SHARED if name in self.shared) or "none of them"
+            raise InputError(
+                f"method {self.name!r} does not use {', '.join(unused)}; leave it out, or choose a method that does "
+                f"(of the shared parameters {self.name!r} uses {used})"
+            )
+
+    def unused(self, shared: Mapping[str, Any]) -> list[str]:
+        """Shared parameters that were set and that this method does not use."""
+        return [name for name, value in shared.items() if name not in self.shared and value != SHARED[name]]
+
+
+class MethodTable(tuple[Method, ...]):
+    """The rows of the registry, by position or by name; prints as an aligned table."""
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        for method in self:
+            if method.name == key:
+                return method
+        raise KeyError(key)
+
+    def __repr__(self) -> str:
+        return aligned([COLUMNS, *(tuple(_cell(value) for value in method.row().values()) for method in self)])
+
+
+def _cell(value: object) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)

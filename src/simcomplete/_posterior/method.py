@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from simcomplete._method.iterate import Limits
-from simcomplete._method.problem import Task
+from simcomplete._method.params import Parameters, Words, parameter
+from simcomplete._method.problem import CandidatesQueries, Problem, Settings, Similarities
 from simcomplete._method.spec import Method
 from simcomplete._posterior.all_rows.em import ITERATIONS
 from simcomplete._posterior.all_rows.select import RowsCompletion, complete_rows
@@ -18,7 +18,7 @@ from simcomplete._posterior.model import Effort, Objective, check_settings, diag
 from simcomplete._posterior.shared.rows import Mask, Matrix
 from simcomplete._posterior.similarities.wiener import complete_similarities
 from simcomplete._result.completion import Completion
-from simcomplete._result.intervals import Bars
+from simcomplete._result.intervals import IntervalModel
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
 from simcomplete._rows.derived import UnitRows
@@ -30,75 +30,75 @@ from simcomplete.errors import InputError
 FAST_ROWS: dict[str, Any] = {"ranks": (20,), "spaces": ("raw",)}
 
 
-def run(task: Task, params: dict[str, Any]) -> Completion:
+def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
     """Complete by the form that fits what was given: candidates and queries, rows alone, or similarities alone."""
-    if task.given is not None:
-        return from_similarities(task, params)
-    if task.measure.metric != "cosine" or task.measure.positive:
+    if isinstance(problem, Similarities):
+        return from_similarities(problem, settings, params)
+    if problem.measure.metric != "cosine" or problem.measure.positive:
         raise InputError("posterior estimates cosines in [-1, 1]; leave out metric and positive")
-    if task.queries is None:
-        return from_rows(task, params)
-    return from_candidates(task, params)
+    if isinstance(problem, CandidatesQueries):
+        return from_candidates(problem, settings, params)
+    return from_rows(problem, settings, params)
 
 
-def from_candidates(task: Task, params: dict[str, Any]) -> Completion:
+def from_candidates(problem: CandidatesQueries, settings: Settings, params: dict[str, Any]) -> Completion:
     """Complete queries by the candidates' model, calibrated on the queries' own masks.
 
     The candidates' rows of the factor are an array where there are few, else made when they are asked for.
     """
-    assert task.samples is not None and task.queries is not None  # run has seen to it
-    P, Q = task.samples, np.asarray(to_numpy(task.queries.whole()), dtype=np.float64)
-    own: dict[str, Any] = {"effort": params["effort"], "objective": params["objective"], "progress": task.progress}
-    model, found = CandidateModel.fit_transform(P, Q, rng=task.rng, **own)
-    below = found.u
-    factor = np.concatenate([model.unit, below]) if model.in_memory else UnitRows(P, P.like(below, P.dtype))
-    deficit = np.concatenate([model.candidates.diagonal_deficit, diagonal_deficit(below)])
-    return task.finish(
+    P, Q = problem.candidates, np.asarray(to_numpy(problem.queries.array), dtype=np.float64)
+    own: dict[str, Any] = {"effort": params["effort"], "objective": params["objective"], "progress": settings.progress}
+    model, vectors = CandidateModel.fit_transform(P, Q, rng=settings.rng, **own)
+    U = vectors.u
+    factor = np.concatenate([model.unit, U]) if model.in_memory else UnitRows(P, P.like(U, P.dtype))
+    deficit = np.concatenate([model.candidates.diagonal_deficit, diagonal_deficit(U)])
+    learnt = "your own" if model.trained else "no"
+    return problem.result(
         "posterior",
         params,
         SymmetricMatrix(factor=factor, diagonal=deficit, unit=True),
         choice=model.choice.as_dict(),
-        bars=Bars(found.uncertainty, model.choice.quantiles) if model.trained else None,
-        status=Status(
-            "computed", f"expected similarities, calibrated on {'your own' if model.trained else 'no'} candidates"
-        ),
+        interval_model=IntervalModel(vectors.uncertainty, model.choice.quantiles) if model.trained else None,
+        status=Status("computed", f"expected similarities, calibrated on {learnt} candidates"),
     )
 
 
-def from_rows(task: Task, params: dict[str, Any]) -> Completion:
+def from_rows(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
     """Complete rows of which every one may be incomplete: by the complete ones, or by a factor model of them all."""
     check_settings(params["effort"], params["objective"])
-    whole = candidates_among(task.table)
+    whole = candidates_among(problem.table)
     if whole is not None:
-        return from_whole_rows(task, params, whole)
-    table = task.table / typical_length(np.nan_to_num(task.table))
-    found = fit_factors(table, task.rng, params["effort"], progress=task.progress)
-    return task.finish(
+        return from_whole_rows(problem, settings, params, whole)
+    table = problem.table / typical_length(np.nan_to_num(problem.table))
+    found = fit_factors(table, settings.rng, params["effort"], progress=settings.progress)
+    deficit = diagonal_deficit(found.U)
+    return problem.result(
         "posterior",
         params,
-        SymmetricMatrix(factor=found.U, diagonal=diagonal_deficit(found.U), unit=True),
+        SymmetricMatrix(factor=found.U, diagonal=deficit, unit=True),
         choice=found.choice.as_dict(),
         history=found.history,
-        bars=None if found.quantiles is None else Bars(np.sqrt(diagonal_deficit(found.U)), found.quantiles),
+        interval_model=None if found.quantiles is None else IntervalModel(np.sqrt(deficit), found.quantiles),
         status=found.status,
     )
 
 
-def from_whole_rows(task: Task, params: dict[str, Any], whole: Mask) -> Completion:
+def from_whole_rows(problem: Problem, settings: Settings, params: dict[str, Any], whole: Mask) -> Completion:
     """Complete rows with the complete ones among them as candidates; they stay where they are."""
-    P, Q = HeldRows(task.table[whole]), HeldRows(task.table[~whole])
-    done = from_candidates(replace(task, samples=P, queries=Q, labels=None), params)
-    n_p, factor, spread = done.n_candidates, np.empty(task.table.shape), np.zeros(task.n)
-    assert done.bars is not None and done.matrix.factor is not None  # there are enough candidates to learn from
+    P, Q = HeldRows(problem.table[whole]), HeldRows(problem.table[~whole])
+    done = from_candidates(CandidatesQueries(P, Q, problem.measure), settings, params)
+    n_p, factor, spread = done.n_candidates, np.empty(problem.table.shape), np.zeros(problem.n)
+    # There are enough candidates to learn from.
+    assert done.interval_model is not None and done.matrix.factor is not None
     factor[whole] = to_numpy(done.matrix.factor[:n_p, :])
     factor[~whole] = to_numpy(done.matrix.factor[n_p:, :])
-    spread[~whole] = done.bars.spread
-    return task.finish(
+    spread[~whole] = done.interval_model.spread
+    return problem.result(
         "posterior",
         params,
         SymmetricMatrix(factor=factor, diagonal=diagonal_deficit(factor), unit=True),
         choice=done.choice,
-        bars=Bars(spread, done.bars.quantiles),
+        interval_model=IntervalModel(spread, done.interval_model.quantiles),
         status=Status("computed", f"expected similarities, calibrated on the {n_p} complete rows"),
     )
 
@@ -128,30 +128,30 @@ def fit_factors(
     return complete_rows(X, rng, masks=masks, limits=limits, **(FAST_ROWS if effort == "fast" else {}))
 
 
-def from_similarities(task: Task, params: dict[str, Any]) -> Completion:
+def from_similarities(problem: Similarities, settings: Settings, params: dict[str, Any]) -> Completion:
     """Filter the similarities of queries, given an exact block of candidates."""
-    n_p = task.n_candidates
-    if task.given_candidates is None or n_p == task.n:
+    n_p = problem.n_candidates
+    if problem.n_exact is None or n_p == problem.n:
         raise InputError("posterior needs to know which rows are exact; give candidates= to complete_similarity()")
-    S = task.similarities
-    seen = None if task.overlap is None else np.diag(task.overlap)
+    S = problem.similarities
+    seen = None if problem.overlap is None else np.diag(problem.overlap)
     found = complete_similarities(
         S[:n_p, :n_p],
         S[:n_p, n_p:],
         None if seen is None else seen[n_p:],
         None if seen is None else int(seen.max()),
-        rng=task.rng,
+        rng=settings.rng,
         effort="fast" if params["effort"] == "fast" else "full",
         query_diagonal=np.diag(S)[n_p:],
         exact=True,
     )
     spread = np.sqrt(np.maximum(1 - found.lengths**2, 1e-4))
-    return task.finish(
+    return problem.result(
         "posterior",
         params,
         SymmetricMatrix(factor=found.factor, diagonal=found.diagonal),
         choice=found.as_dict(),
-        bars=Bars(spread, found.choice.quantiles),
+        interval_model=IntervalModel(spread, found.choice.quantiles),
         status=Status("computed", "expected similarities by a local Wiener filter, calibrated on the exact block"),
     )
 
@@ -167,10 +167,16 @@ METHODS = (
         low_rank=False,
         keeps_candidates=True,
         random=True,
-        out_of_sample=True,
         reference="this project: local-prior Gaussian with learnt lengths",
         uses=frozenset({"overlap"}),
-        parameters={"effort": "full", "objective": "error"},
+        parameters=Parameters(
+            parameter("effort", "full", Words("full", "fast", "best"), meaning="how much is tried when calibrating"),
+            parameter(
+                "objective", "error", Words("error", "recall"), meaning="small squared error, or the ten nearest"
+            ),
+        ),
+        shared=frozenset(),
+        work=lambda sizes, params: 8.0 * sizes.n * sizes.d**2 + 2e3 * sizes.d**3,
         run=run,
     ),
 )

@@ -1,1 +1,1 @@
-"""Pages and figures about what was computed; nothing is computed here that the library does not offer."""
+"""The demonstration, and HTML pages and figures of its results and of comparisons."""

@@ -1,4 +1,4 @@
-"""Charts of a comparison: bars with spreads, and error against time."""
+"""Charts of a comparison: bars with standard deviations, and error against time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simcomplete._report.figures import CURVES, LIGHT, Theme, drawing, encode
 
 
 def bars(rows: Sequence[dict[str, Any]], measure: str, title: str, theme: Theme = LIGHT) -> str:
-    """Draw one bar per method with the spread over runs; the best is the first row's.
+    """Draw one bar per method with the standard deviation over runs, in the order of the rows.
 
     Examples
     --------
@@ -20,13 +20,13 @@ def bars(rows: Sequence[dict[str, Any]], measure: str, title: str, theme: Theme 
     """
     good = [row for row in rows if row[measure] is not None]
     figure, axes = drawing(6.4, 0.9 + 0.32 * max(len(good), 1), theme)
-    place = np.arange(len(good))[::-1]
+    positions = np.arange(len(good))[::-1]
     spread = [row.get(f"{measure}_spread") or 0.0 for row in good]
-    axes.barh(place, [row[measure] for row in good], xerr=spread, color=CURVES[1][0], ecolor=theme.ink, height=0.65)
-    if measure.startswith("error"):  # 1 is as far from the truth as doing nothing
+    axes.barh(positions, [row[measure] for row in good], xerr=spread, color=CURVES[1][0], ecolor=theme.ink, height=0.65)
+    if measure.startswith("error"):  # 1 is the error of the similarities over common features
         axes.axvline(1.0, color=CURVES[0][0], linewidth=1.2, linestyle="--")
         axes.set_xlim(0, min(max([1.1, *(row[measure] * 1.05 for row in good)]), 3.0))
-    axes.set_yticks(place, [row["method"] for row in good])
+    axes.set_yticks(positions, [row["method"] for row in good])
     axes.set_xlabel(title)
     return encode(figure)
 

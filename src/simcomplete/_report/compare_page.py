@@ -1,4 +1,4 @@
-"""A comparison as a table, a CSV file and a page."""
+"""A comparison of methods as a table, a CSV file, JSON and a page."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ import csv
 import json
 from collections.abc import Sequence
 from functools import partial
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from simcomplete._report import charts
-from simcomplete._report.page import Section, figure, page, table, write
-from simcomplete._report.results import SHORT
-from simcomplete._result.parts import plain
+from simcomplete._report.page import ThemedFigure, render_page, themed, write_page
+from simcomplete._report.results import valid_text
+from simcomplete._result.plain import plain
 from simcomplete._rows.atomic import replacing
-from simcomplete._version import __version__
 
-HEAD = (
+COMPARE_HEAD = (
     "method",
     "rel. sq. error",
     "queries x candidates",
@@ -29,25 +27,31 @@ HEAD = (
     "seconds",
     "note",
 )
-TEXT = (0, 7, 9)
-SHOWN = ("error", "error_queries_candidates", "recall_fifth", "recall_ten", "ndcg")
+COMPARE_TEXT = (0, 7, 9)
+SHOWN_MEASURES = ("error", "error_queries_candidates", "recall_fifth", "recall_ten", "ndcg")
 
 
-def cells(row: dict[str, Any]) -> list[str]:
-    """Write one method's summary as the cells of `HEAD`: mean and spread.
+def compare_cells(row: dict[str, Any]) -> list[str]:
+    """Write one method's summary as the cells of `COMPARE_HEAD`: means and standard deviations.
 
     Examples
     --------
-    >>> row = dict.fromkeys([*SHOWN, "rank", "seconds"]) | {"method": "a", "valid": False, "fails": [], "reason": "no"}
-    >>> cells({**row, "runs": 1, "failed": 1, "over_budget": 0})[-1]
+    >>> row = dict.fromkeys([*SHOWN_MEASURES, "rank", "seconds"]) | {
+    ...     "method": "a",
+    ...     "valid": False,
+    ...     "fails": [],
+    ...     "reason": "no",
+    ... }
+    >>> compare_cells({**row, "runs": 1, "failed": 1, "over_budget": 0})[-1]
     'failed: no'
     """
-    valid = "-" if row["error"] is None else "yes" if row["valid"] else "no: " + ", ".join(map(_short, row["fails"]))
+    valid = "-" if row["error"] is None else valid_text(row["fails"])
     rank = "-" if row["rank"] is None else f"{row['rank']:.0f}"
-    return [row["method"], *(_number(row, name) for name in SHOWN), rank, valid, _number(row, "seconds", 2), _note(row)]
+    measures = [_mean_text(row, name) for name in SHOWN_MEASURES]
+    return [row["method"], *measures, rank, valid, _mean_text(row, "seconds", 2), _note(row)]
 
 
-def write_all(folder: Path, summary: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> Path:
+def write_comparison(folder: Path, summary: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> Path:
     """Write rows.csv, summary.json and index.html into a folder; return the page's path."""
     names = sorted({name for row in rows for name in row}, key=lambda name: (name not in ("method", "seed"), name))
     with replacing(folder / "rows.csv") as draft, draft.open("w", newline="", encoding="utf-8") as file:
@@ -57,63 +61,54 @@ def write_all(folder: Path, summary: Sequence[dict[str, Any]], rows: Sequence[di
     with replacing(folder / "summary.json") as draft:
         draft.write_text(json.dumps(plain(list(summary)), indent=1, allow_nan=False) + "\n", encoding="utf-8")
     path = folder / "index.html"
-    write(path, render(summary, rows))
+    write_page(path, render_comparison(summary, rows))
     return path
 
 
-def render(summary: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> str:
+def render_comparison(summary: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> str:
     """Write the comparison as one HTML document."""
-    first = rows[0]
-    runs = max(row["runs"] for row in summary)
-    lead = (
-        f"<p>{first['candidates']} complete rows are the candidates; {first['queries']} others lost "
-        f"{first['missing']:.0%} of their values ({escape(first['pattern'])}). Every method completes the similarities "
-        f"{runs} time{'s' * (runs != 1)}, with other rows and other values hidden. The truth is known, because values "
-        "were only hidden. An error of 1 (dashed) is as far from it as comparing only what two rows have in common.</p>"
-    )
-    about = "Mean over the runs, and the standard deviation between them. Best error first."
     best = [row for row in summary if row["error"] is not None]
-    alt = ", ".join(f"{row['method']} {row['error']:.3g}" for row in best)
-    recalls = sorted(best, key=lambda row: -row["recall_ten"])
-    times = ", ".join(f"{row['method']} {row['seconds']:.2g} s" for row in best if row["seconds"])
-    sections = [Section("results", "Results", table(about, HEAD, [cells(row) for row in summary], TEXT))]
+    figures: dict[str, ThemedFigure | None] = dict.fromkeys(("error", "recall", "time"))
     if best:
-        sections += [
-            Section("error", "Error", _bars(summary, "error", "relative squared error", alt)),
-            Section("recall", "Neighbours", _bars(recalls, "recall_ten", "recall@10", "Recall at 10 by method.")),
-            Section(
-                "time",
-                "Error against time",
-                figure(
-                    partial(charts.error_against_time, best),
-                    f"Error against seconds: {times}.",
-                    "Down and left is better.",
-                ),
+        errors = ", ".join(f"{row['method']} {row['error']:.3g}" for row in best)
+        by_recall = sorted(best, key=lambda row: -row["recall_ten"])
+        seconds = ", ".join(f"{row['method']} {row['seconds']:.2g} s" for row in best if row["seconds"])
+        figures = {
+            "error": _bars(summary, "error", "relative squared error", errors),
+            "recall": _bars(by_recall, "recall_ten", "recall@10", "Recall at 10 by method."),
+            "time": themed(
+                partial(charts.error_against_time, best),
+                f"Error against seconds: {seconds}.",
+                "Down and left is better.",
             ),
-        ]
-    return page("simcomplete: methods compared", lead, sections, f"<p>simcomplete {escape(__version__)}.</p>")
+        }
+    context = {
+        "first": rows[0],
+        "runs": max(row["runs"] for row in summary),
+        "head": COMPARE_HEAD,
+        "rows": [compare_cells(row) for row in summary],
+        "words": COMPARE_TEXT,
+        **figures,
+    }
+    return render_page("compare.html", context)
 
 
-def _bars(rows: Sequence[dict[str, Any]], measure: str, title: str, alt: str) -> str:
+def _bars(rows: Sequence[dict[str, Any]], measure: str, title: str, alt: str) -> ThemedFigure:
     caption = "Bars are means, lines the standard deviation between runs."
-    return figure(lambda theme: charts.bars(rows, measure, title, theme), f"{title}: {alt}", caption)
+    return themed(lambda theme: charts.bars(rows, measure, title, theme), f"{title}: {alt}", caption)
 
 
-def _number(row: dict[str, Any], name: str, digits: int = 3) -> str:
+def _mean_text(row: dict[str, Any], name: str, digits: int = 3) -> str:
     if row[name] is None:
         return "-"
     spread = row.get(f"{name}_spread")
     return f"{row[name]:.{digits}f}" + ("" if spread is None else f" ±{spread:.{digits}f}")
 
 
-def _short(name: str) -> str:
-    return SHORT.get(name, name)
-
-
 def _note(row: dict[str, Any]) -> str:
-    told = []
+    notes = []
     if row["failed"]:
-        told.append("failed" if row["failed"] == row["runs"] else f"{row['failed']} of {row['runs']} failed")
+        notes.append("failed" if row["failed"] == row["runs"] else f"{row['failed']} of {row['runs']} failed")
     if row["over_budget"]:
-        told.append("over budget")
-    return ": ".join(filter(None, [", ".join(told), row["reason"] or ""]))
+        notes.append("over budget")
+    return ": ".join(filter(None, [", ".join(notes), row["reason"] or ""]))

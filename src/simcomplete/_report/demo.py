@@ -1,6 +1,6 @@
-"""The demonstration as data: bundled digits with hidden pixels, several methods, and how well each does.
+"""The demonstration as data: bundled digits with hidden pixels, completed by several methods, and their errors.
 
-Everything a page needs is in the `Demo` that `run` returns; how it looks is decided elsewhere.
+`run` returns a `Demo`, which has everything that the page shows.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from simcomplete._rows.progress import track
 from simcomplete._similarity.overlap import overlap_similarity
 from simcomplete.errors import InputError
 
-# In the order of the table; the first is what the others start from.
+# In the order of the table; the others start from the first.
 METHODS = ("overlap", "mean", "lr", "fmc", "smcnn", "smcnmf", "smc_nr", "smc_f", "posterior")
-# The one that the figures show.
+# The method that the figures show.
 FEATURED = "posterior"
 
 
 @dataclass(frozen=True)
 class Row:
-    """How one method did.
+    """The results of one method.
 
     Attributes
     ----------
     method : str
-        Its name.
+        The name of the method.
     error : float
-        Relative squared error over the whole matrix: 1 is as far from the truth as S0.
+        Relative squared error over the whole matrix: 1 is the error of S0.
     recall_fifth, recall_ten, ndcg : float
         Recall among the first 20 percent and the first 10 candidates, nDCG among the first 20 percent.
     rank : int
         Rank of the completed matrix.
     valid : bool
-        Whether it is a valid similarity matrix in all five meanings.
+        Whether it passes all five checks of validity.
     fails : list of str
-        The meanings in which it is not.
+        The checks that it fails.
     validity : dict
-        The five with their numbers.
+        The five checks with their numbers.
     seconds : float
         Time of the completion alone.
     """
@@ -64,7 +64,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Demo:
-    """The experiment's data and results; candidates first, then queries."""
+    """The data and results of the demonstration; candidates first, then queries."""
 
     candidates: int
     queries: int
@@ -100,7 +100,7 @@ def run(
     featured: str = FEATURED,
     progress: bool | None = None,
 ) -> Demo:
-    """Hide pixels of some digits, complete their similarities to the others by several methods, and judge.
+    """Hide pixels of some digits, complete their similarities to the others by several methods, and measure the errors.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def run(
     methods : sequence of str
         Methods to compare.
     featured : str
-        The one of them to keep the completed matrix of; the last where it is not among them.
+        The method whose completed matrix is kept; the last one where it is not among the methods.
     progress : bool, optional
         None shows progress on a terminal, False never.
 
@@ -141,9 +141,9 @@ def run(
         S = done.similarity()
         if method == featured:
             after = S
-        told = measure(done, S, before, truth, candidates)
-        del told["error_queries_candidates"]  # the table has no room for it
-        rows.append(Row(method=method, **told, validity=done.validity.as_dict(), seconds=seconds))
+        measures = measure(done, S, before, truth, candidates)
+        del measures["error_queries_candidates"]  # not in the table
+        rows.append(Row(method=method, **measures, validity=done.validity.as_dict(), seconds=seconds))
     return Demo(candidates, queries, missing, seed, X, y, observed, shape, truth, before, after, featured, rows)
 
 

@@ -1,4 +1,4 @@
-"""Figures as data URIs: drawn by matplotlib on figures of their own, never on pyplot's global ones."""
+"""Figures as data URIs, drawn by matplotlib without the global state of pyplot."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from simcomplete.errors import optional
 
-# Colours that differ for colour-blind eyes too; line styles tell the curves apart without any.
+# Colours that people with colour blindness can tell apart; the line styles differ, too.
 CURVES = (("#d1495b", "-"), ("#2a9d8f", "-"), ("#8d99ae", "--"))
 HIDDEN = (240, 161, 58)
 
 
 @dataclass(frozen=True)
 class Theme:
-    """Ink and paper of a page."""
+    """The colours of text and background of a page."""
 
     ink: str
     paper: str
@@ -31,7 +31,7 @@ DARK = Theme(ink="#e4e9ef", paper="#171c23")
 
 
 def data_uri(raw: bytes, kind: str = "image/png") -> str:
-    """Put bytes into an address that needs no file.
+    """Encode bytes as a data URI.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def spectrum(spectra: Mapping[str, NDArray[Any]], theme: Theme = LIGHT) -> str:
     spectra : mapping of str to array
         Eigenvalues by the name of their matrix; up to three.
     theme : Theme
-        Ink and paper.
+        Colours of text and background.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def spectrum(spectra: Mapping[str, NDArray[Any]], theme: Theme = LIGHT) -> str:
     'data:image/png;base64,'
     """
     figure, axes = drawing(6.4, 4, theme)
-    # Linear between -0.1 and 0.1: a logarithm has no place for the negative values this is about.
+    # Linear between -0.1 and 0.1, because a logarithmic scale has no negative values.
     axes.set_yscale("symlog", linthresh=0.1, linscale=0.6)
     for (name, values), (colour, style) in zip(spectra.items(), CURVES, strict=False):
         falling = np.sort(values)[::-1]
@@ -88,7 +88,7 @@ def error_maps(maps: Mapping[str, NDArray[Any]], boundary: int, theme: Theme = L
     boundary : int
         How many leading rows are candidates; lines divide them from the queries.
     theme : Theme
-        Ink and paper.
+        Colours of text and background.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def error_maps(maps: Mapping[str, NDArray[Any]], boundary: int, theme: Theme = L
     'data:image/png;base64,'
     """
     figure, grid = drawing(6.4, 3.4, theme, columns=len(maps))
-    # A few huge entries, often on the diagonal, must not make all others look right; the bar's tip says so.
+    # The scale ends at the 99 % quantile: a few huge entries, often on the diagonal, would make all others look small.
     top = float(np.quantile(np.concatenate([m.ravel() for m in maps.values()]), 0.99)) or 1.0
     image = None
     for axes, (title, values) in zip(np.atleast_1d(grid), maps.items(), strict=True):
@@ -120,7 +120,7 @@ def error_maps(maps: Mapping[str, NDArray[Any]], boundary: int, theme: Theme = L
 
 
 def picture(values: NDArray[np.float64], observed: NDArray[np.bool_] | None = None) -> str:
-    """Draw a small picture pixel by pixel, dark on white, hidden pixels in a colour of their own.
+    """Draw a small picture pixel by pixel, dark on white, with hidden pixels in another colour.
 
     Parameters
     ----------

@@ -1,63 +1,90 @@
-"""Cards of single queries: what was seen, the truth, and the nearest candidates before and after."""
+"""Single queries of the demonstration: their pixels, and the nearest candidates before and after completion."""
 
 from __future__ import annotations
 
-from html import escape
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._report.demo import Demo
-from simcomplete._report.figures import HIDDEN, picture
+from simcomplete._report.figures import picture
 from simcomplete._result.search import top_k
 
-QUERIES = 6
-NEAREST = 5
-TRUE = 10
+MAX_QUERIES = 6
+N_NEAREST = 5
+N_TRUE = 10
 
 
-def neighbours(demo: Demo) -> str:
-    """Show the first queries with the nearest candidates by S0 and by the completion."""
-    count = min(QUERIES, demo.queries)
-    true = top_k(demo.query_block(demo.truth)[:count], min(TRUE, demo.candidates)).ids
+@dataclass(frozen=True)
+class Candidate:
+    """A candidate near a query: its picture, its digit, its similarity, and whether it is truly among the nearest."""
+
+    picture: str
+    digit: str
+    score: float
+    true: bool
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The candidates that a method finds nearest to a query, the most similar first."""
+
+    method: str
+    candidates: list[Candidate]
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query: its picture with and without hidden pixels, its digit, and its nearest candidates by two methods."""
+
+    number: int
+    seen: str
+    complete: str
+    n_hidden: int
+    n_pixels: int
+    digit: str
+    nearest: list[Nearest]
+
+
+def first_queries(demo: Demo) -> list[Query]:
+    """Return the first queries with the nearest candidates by S0 and by the completion."""
+    count = min(MAX_QUERIES, demo.queries)
+    true = top_k(demo.query_block(demo.truth)[:count], n_true(demo)).ids
     methods = {"S0": demo.before, demo.featured: demo.after}
-    found = {name: top_k(demo.query_block(S)[:count], min(NEAREST, demo.candidates)) for name, S in methods.items()}
-    cards = []
-    for i in range(count):
-        strips = [_strip(demo, name, ids[i], scores[i], set(true[i].tolist())) for name, (ids, scores) in found.items()]
-        cards.append(f'<article class="query">\n{_query(demo, i)}\n{"".join(strips)}\n</article>')
-    swatch = f'<span class="swatch" style="background: rgb{HIDDEN}"></span>'
-    intro = (
-        f"<p>The first {count} queries, not chosen. {swatch} marks hidden pixels. A green frame and the word "
-        f"true mark candidates that are among the query's {true.shape[1]} nearest by S*. The number is the "
-        "similarity: above 1 it is no cosine any more, and only the order counts.</p>"
-    )
-    return f'{intro}\n<div class="queries">\n' + "\n".join(cards) + "\n</div>"
+    top = {name: top_k(demo.query_block(S)[:count], min(N_NEAREST, demo.candidates)) for name, S in methods.items()}
+    return [
+        _query(
+            demo,
+            i,
+            [_nearest(demo, name, ids[i], scores[i], set(true[i].tolist())) for name, (ids, scores) in top.items()],
+        )
+        for i in range(count)
+    ]
 
 
-def _query(demo: Demo, i: int) -> str:
+def n_true(demo: Demo) -> int:
+    """Return how many candidates count as a query's true nearest."""
+    return min(N_TRUE, demo.candidates)
+
+
+def _query(demo: Demo, i: int, nearest: list[Nearest]) -> Query:
     row = demo.candidates + i
     values, seen = demo.X[row].reshape(demo.image_shape), demo.observed[i].reshape(demo.image_shape)
-    digit = escape(str(demo.y[row]))
-    hidden = f"query {i + 1} as seen, {int((~seen).sum())} of {seen.size} pixels hidden"
-    return (
-        f'<h3>Query {i + 1}</h3>\n<ul class="strip">'
-        f'<li><img src="{picture(values, seen)}" alt="{hidden}" width="8" height="8">seen</li>'
-        f'<li><img src="{picture(values)}" alt="query {i + 1} complete: a {digit}" width="8" height="8">'
-        f"truth: {digit}</li></ul>"
+    return Query(
+        number=i + 1,
+        seen=picture(values, seen),
+        complete=picture(values),
+        n_hidden=int((~seen).sum()),
+        n_pixels=seen.size,
+        digit=str(demo.y[row]),
+        nearest=nearest,
     )
 
 
-def _strip(demo: Demo, name: str, ids: NDArray[np.int64], scores: NDArray[np.floating], true: set[int]) -> str:
-    items = []
-    for place, (j, score) in enumerate(zip(ids.tolist(), scores.tolist(), strict=True), start=1):
-        digit, hit = escape(str(demo.y[j])), j in true
-        alt = f"number {place} by {escape(name)}: a {digit}{', among the true nearest' if hit else ''}"
-        items.append(
-            f"<li{' class=hit' * hit}>"
-            f'<img src="{picture(demo.X[j].reshape(demo.image_shape))}" alt="{alt}" width="8" height="8">'
-            f"{score:.2f}{'<br>true' if hit else ''}</li>"
-        )
-    hits = sum(j in true for j in ids.tolist())
-    title = f"Nearest by {escape(name)}: {hits} of {len(ids)} true"
-    return f'<h4>{title}</h4>\n<ol class="strip">{"".join(items)}</ol>\n'
+def _nearest(demo: Demo, name: str, ids: NDArray[np.int64], scores: NDArray[np.floating], true: set[int]) -> Nearest:
+    candidates = [
+        Candidate(picture(demo.X[j].reshape(demo.image_shape)), str(demo.y[j]), score, j in true)
+        for j, score in zip(ids.tolist(), scores.tolist(), strict=True)
+    ]
+    return Nearest(name, candidates)

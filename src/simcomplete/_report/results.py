@@ -1,15 +1,17 @@
-"""The demonstration's table in words, the same on a terminal and on a page."""
+"""The demonstration's table as text, the same on a terminal and on a page."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from simcomplete._report.demo import Row
 
 HEAD = ("method", "rel. sq. error", "recall@20%", "recall@10", "nDCG@20%", "rank", "valid", "seconds")
-# Columns of words; all others are numbers.
+# Columns that are aligned to the left; the others are numbers.
 TEXT = (0, 6)
 
-# What each failed check is called in one word.
-SHORT = {
+# The checks of validity, in one word each.
+CHECK_WORDS = {
     "symmetric": "symmetry",
     "psd": "psd",
     "unit_diagonal": "diagonal",
@@ -27,9 +29,15 @@ def cells(row: Row) -> list[str]:
     ['smcnn', '0.770', '0.500', '0.200', '0.600', '100', 'no: psd, range', '0.25']
     """
     numbers = (row.error, row.recall_fifth, row.recall_ten, row.ndcg)
-    return [row.method, *(f"{x:.3f}" for x in numbers), str(row.rank), valid(row), f"{row.seconds:.2f}"]
+    return [row.method, *(f"{x:.3f}" for x in numbers), str(row.rank), valid_text(row.fails), f"{row.seconds:.2f}"]
 
 
-def valid(row: Row) -> str:
-    """Say whether a result is valid, or else which of the five checks fail."""
-    return "yes" if row.valid else "no: " + ", ".join(SHORT.get(name, name) for name in row.fails)
+def valid_text(fails: Sequence[str]) -> str:
+    """Say whether a result is valid, or which of the five checks it fails.
+
+    Examples
+    --------
+    >>> valid_text([]), valid_text(["psd", "bounded"])
+    ('yes', 'no: psd, range')
+    """
+    return "no: " + ", ".join(CHECK_WORDS.get(name, name) for name in fails) if fails else "yes"

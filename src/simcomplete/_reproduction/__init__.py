@@ -1,1 +1,1 @@
-"""The paper's tables and figures as data: a protocol in TOML each, one expander, one runner."""
+"""The paper's experiments: a protocol in TOML for each table and figure, a runner, and reports from stored rows."""

@@ -9,36 +9,35 @@ import typer
 from typer import Argument, Option
 
 from simcomplete._cli.options import AsJson
-from simcomplete._cli.output import print_json, print_table, say
-from simcomplete._reproduction import protocol as protocols
-from simcomplete._reproduction.protocol import Protocol
-from simcomplete._reproduction.runner import gather, index, pack, read
-from simcomplete._reproduction.runner import run as run_protocols
+from simcomplete._cli.output import print_json, print_line, print_table, say
+from simcomplete._reproduction.protocol import Protocol, load_protocol, load_protocols
+from simcomplete._reproduction.rows import RowsByTrial, pack_rows, pair_cells, read_rows, rows_by_trial
+from simcomplete._reproduction.runner import run_protocols
 from simcomplete._reproduction.trials import expand
 from simcomplete.errors import InputError
 
-ROWS = "rows.jsonl"
-FOLDER = Path("simcomplete-paper")
+ROWS_FILE = "rows.jsonl"
+DEFAULT_FOLDER = Path("simcomplete-paper")
+OUTCOMES = ("done", "over budget", "failed")
 
 Name = Annotated[str, Argument(metavar="NAME", help="A protocol (see: simcomplete paper list), or all.")]
 Folder = Annotated[Path, Option("--output", "-o", metavar="DIR", help="Folder for rows and report.")]
-Quick = Annotated[bool, Option("--quick", help="Small, on bundled digits, in minutes: a smoke test, no result.")]
-Full = Annotated[bool, Option("--full", help="Every seed of the protocol; else the first.")]
+Quick = Annotated[bool, Option("--quick", help="Small, on bundled digits, in minutes: a smoke test, not a result.")]
+Full = Annotated[bool, Option("--full", help="Every seed of the protocol, not only the first.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="The paper's tables and figures: list, run, report.")
-    for command in (list_, run, report):
-        group.command(command.__name__.rstrip("_"))(command)
+    group.command("list")(list_protocols)
+    group.command("run")(run_protocol)
+    group.command("report")(report_protocol)
     app.add_typer(group, name="paper")
 
 
-def list_(
-    as_json: AsJson = False,
-) -> None:
-    """List the protocols: which table or figure each is, and how many runs it has."""
-    told = [
+def list_protocols(as_json: AsJson = False) -> None:
+    """List the protocols: the table or figure of the paper, and the number of runs."""
+    listed = [
         {
             "name": one.name,
             "title": one.title,
@@ -49,21 +48,22 @@ def list_(
             "time_limit": one.time_limit,
             "decisions": one.decisions,
         }
-        for one in protocols.load_all()
+        for one in load_protocols()
     ]
     if as_json:
-        print_json(told)
+        print_json(listed)
         return
     head = ("name", "cells", "with --full", "seconds each", "paper")
     rows = [
-        (str(t["name"]), str(t["cells"]), str(t["cells_full"]), f"{t['time_limit']:g}", str(t["paper"])) for t in told
+        (str(one["name"]), str(one["cells"]), str(one["cells_full"]), f"{one['time_limit']:g}", str(one["paper"]))
+        for one in listed
     ]
     print_table(head, rows, text=(0, 4))
 
 
-def run(
+def run_protocol(
     name: Name,
-    output: Folder = FOLDER,
+    output: Folder = DEFAULT_FOLDER,
     quick: Quick = False,
     full: Full = False,
     only: Annotated[
@@ -75,67 +75,71 @@ def run(
     no_progress: Annotated[bool, Option("--no-progress", help="Show no progress.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run a protocol. Rows are written as they come; what has a row already is not run again."""
+    """Run a protocol. Rows are written as they are made; trials that have a row are not run again."""
     chosen = _chosen(name, quick, full)
     made = run_protocols(
         chosen,
-        output / ROWS,
+        output / ROWS_FILE,
         jobs=jobs,
         limit=limit,
         only=only or (),
         progress=False if no_progress or verbose else None,
-        ended=_say if verbose else lambda row: None,
+        on_row=_say if verbose else lambda row: None,
     )
-    rows = index(read(output / ROWS)) if (output / ROWS).exists() else {}
-    told = [_tally(one, rows) for one in chosen]
+    path = output / ROWS_FILE
+    rows = rows_by_trial(read_rows(path)) if path.exists() else {}
+    counts = [_count(one, rows) for one in chosen]
     if as_json:
-        print_json({"rows": str(output / ROWS), "made": made, "protocols": told})
+        print_json({"rows": str(path), "made": made, "protocols": counts})
         return
-    print_table(list(told[0]), [[str(value) for value in tally.values()] for tally in told])
-    print(f"\n{made} new rows: {output / ROWS}")
+    print_table(list(counts[0]), [[str(value) for value in count.values()] for count in counts])
+    print()
+    print_line(f"{made} new rows: {path}")
 
 
-def report(
+def report_protocol(
     name: Name,
-    output: Folder = FOLDER,
+    output: Folder = DEFAULT_FOLDER,
     quick: Quick = False,
     rows: Annotated[
-        Path | None, Option(metavar="FILE", help="Rows, .jsonl or .jsonl.gz; those in DIR unless told.")
+        Path | None, Option(metavar="FILE", help="Rows, .jsonl or .jsonl.gz, instead of those in DIR.")
     ] = None,
-    findings: Annotated[Path | None, Option(metavar="FILE.md", help="Write what holds and what does not here.")] = None,
-    packed: Annotated[Path | None, Option("--pack", metavar="FILE.jsonl.gz", help="Store the rows here too.")] = None,
+    findings: Annotated[
+        Path | None, Option(metavar="FILE.md", help="Write which claims of the paper hold to this file.")
+    ] = None,
+    packed: Annotated[
+        Path | None, Option("--pack", metavar="FILE.jsonl.gz", help="Write the rows to this file, too.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write tables (Markdown, CSV, LaTeX), figures (PNG, SVG) and one page from rows, ours beside the paper's."""
-    # Here, so that the other commands start without the packages that figures need.
-    from simcomplete._reproduction.report.book import Report
+    """Write tables (Markdown, CSV, LaTeX), figures (PNG, SVG) and one page from rows, next to the paper's numbers."""
+    # Imported here: the other commands start without the packages that figures need.
+    from simcomplete._reproduction.report.report import Report
 
-    stored = read(rows or output / ROWS)
-    told = Report(_chosen(name, quick, not quick), stored).write(output, findings)
+    stored = read_rows(rows or output / ROWS_FILE)
+    files = Report(_chosen(name, quick, not quick), stored).write(output, findings)
     if packed is not None:
-        pack(stored, packed)
-        told.append(packed)
+        pack_rows(stored, packed)
+        files.append(packed)
     if as_json:
-        print_json({"files": [str(path) for path in told]})
+        print_json({"files": [str(path) for path in files]})
         return
-    for path in told:
-        print(path)
+    for path in files:
+        print_line(str(path))
 
 
 def _chosen(name: str, quick: bool, full: bool) -> list[Protocol]:
     if quick and full:
         raise InputError("--quick and --full exclude each other; give one of them")
-    found = protocols.load_all() if name == "all" else [protocols.load(name)]
-    return [one.quick() if quick else one if full else one.first() for one in found]
+    wanted = load_protocols() if name == "all" else [load_protocol(name)]
+    return [one.quick() if quick else one if full else one.first() for one in wanted]
 
 
-def _tally(protocol: Protocol, rows: dict[str, Any]) -> dict[str, Any]:
-    found = [row for _, row in gather(protocol, rows)]
-    counts = [sum(row is not None and row["outcome"] == word for row in found) for word in OUTCOMES]
-    return {"protocol": protocol.name, "cells": len(found), **dict(zip(OUTCOMES, counts, strict=True))}
-
-
-OUTCOMES = ("done", "over budget", "failed")
+def _count(protocol: Protocol, rows: RowsByTrial) -> dict[str, Any]:
+    """Count the cells of a protocol by outcome."""
+    cells = [row for _, row in pair_cells(protocol, rows)]
+    counts = [sum(row is not None and row["outcome"] == outcome for row in cells) for outcome in OUTCOMES]
+    return {"protocol": protocol.name, "cells": len(cells), **dict(zip(OUTCOMES, counts, strict=True))}
 
 
 def _say(row: dict[str, Any]) -> None:

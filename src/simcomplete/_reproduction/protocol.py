@@ -1,4 +1,4 @@
-"""A protocol is data: which table or figure, which data, methods and settings. One TOML file each."""
+"""Protocols: which data, methods and settings a table or figure of the paper has. One TOML file each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simcomplete.errors import FileFormatError, InputError
 
 LAYOUTS = ("table", "curves", "properties")
 AXES = ("missing", "rank", "penalty", "step")
-# Small enough for minutes on bundled data: a smoke test, no result.
+# Sizes that run in minutes on bundled data: a smoke test, not a result.
 QUICK: dict[str, Any] = {
     "sets": ["digits"],
     "candidates": [120],
@@ -30,9 +30,9 @@ class Protocol:
     Attributes
     ----------
     name, title : str
-        How it is called and what it shows.
-    place : int
-        Where it stands in the paper, from 1.
+        Its short name and what it shows.
+    position : int
+        Its position in the paper, from 1.
     paper : str
         Which table or figure of the paper it is.
     layout : {"table", "curves", "properties"}
@@ -48,27 +48,27 @@ class Protocol:
     methods : list of str
         Names of methods.
     params : dict
-        Given to the paper's own methods and its ablations.
+        Parameters of the paper's own methods and its ablations.
     columns : list of dict
-        Each has a `name`, `params`, and `methods` where it is for some only.
+        Each has a `name`, `params`, and `methods` where it applies to some methods only.
     measures : list of str
-        What is shown.
+        Measures to show.
     seeds : list of int
         One run each.
     time_limit : float
         Seconds for each solve.
     ranked : list of str
-        Methods that take a rank; all unless told.
+        Methods that take a rank; all where it is None.
     decisions : list of str
         Readings of the paper, explained in docs/deviations.md.
     reported : str, optional
-        Which of the paper's printed tables stands beside.
-    layout_of : dict
-        What the renderer needs beside: axes of a figure, printed words of a table.
+        The paper's printed table to show our numbers next to.
+    layout_options : dict
+        Settings of the layout: axes of a figure, printed words of a table.
     """
 
     name: str
-    place: int
+    position: int
     title: str
     paper: str
     layout: str
@@ -85,75 +85,79 @@ class Protocol:
     ranked: list[str] | None = None
     decisions: list[str] = field(default_factory=list)
     reported: str | None = None
-    layout_of: dict[str, Any] = field(default_factory=dict)
+    layout_options: dict[str, Any] = field(default_factory=dict)
 
     def quick(self) -> Protocol:
-        """Return the same at a size of minutes, on bundled data."""
+        """Return the protocol at a size that runs in minutes, on bundled data."""
         grid = {**self.grid, "missing": QUICK["missing"]}
-        if "rank" in grid:  # ranks of 1200 rows, brought to the rows there are
+        if "rank" in grid:  # ranks for 1200 rows, scaled down to 120
             grid["rank"] = [max(2, int(r) // 10) for r in grid["rank"]]
         small = {name: QUICK[name] for name in ("sets", "candidates", "queries", "seeds", "time_limit")}
         params = {**self.params, "rank": 10} if "rank" in self.params else self.params
         return replace(self, grid=grid, params=params, **small)
 
     def first(self) -> Protocol:
-        """Return the same with the first seed only."""
+        """Return the protocol with its first seed only."""
         return replace(self, seeds=self.seeds[:1])
 
 
-def names() -> list[str]:
-    """Return the names of all protocols, in the alphabet's order.
+def protocol_names() -> list[str]:
+    """Return the names of all protocols in alphabetical order.
 
     Examples
     --------
-    >>> "ablation" in names()
+    >>> "ablation" in protocol_names()
     True
     """
     folder = files(__package__).joinpath("protocols")
     return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
 
 
-def load_all() -> list[Protocol]:
+def load_protocols() -> list[Protocol]:
     """Read all protocols, in the paper's order."""
-    return sorted((load(name) for name in names()), key=lambda protocol: protocol.place)
+    return sorted((load_protocol(name) for name in protocol_names()), key=lambda protocol: protocol.position)
 
 
-def load(name: str) -> Protocol:
+def load_protocol(name: str) -> Protocol:
     """Read one protocol.
 
     Examples
     --------
-    >>> load("ablation").candidates
+    >>> load_protocol("ablation").candidates
     [1000]
     """
-    if name not in names():
-        near = difflib.get_close_matches(str(name), names(), n=1)
+    if name not in protocol_names():
+        near = difflib.get_close_matches(str(name), protocol_names(), n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        raise InputError(f"there is no protocol {name!r}; {hint}use one of {', '.join(names())}")
+        raise InputError(f"there is no protocol {name!r}; {hint}use one of {', '.join(protocol_names())}")
     text = files(__package__).joinpath("protocols", f"{name}.toml").read_text(encoding="utf-8")
-    return parse(name, text)
+    return parse_protocol(name, text)
 
 
-def parse(name: str, text: str) -> Protocol:
-    """Turn the text of a protocol into one, or say what is wrong with it.
+def parse_protocol(name: str, text: str) -> Protocol:
+    """Read a protocol from its text, or raise FileFormatError that says what is wrong with it.
 
     Examples
     --------
-    >>> parse("mine", 'extends = "rank"\\nseeds = [7]').seeds
+    >>> parse_protocol("mine", 'extends = "rank"\\nseeds = [7]').seeds
     [7]
     """
     try:
-        told = tomllib.loads(text)
+        entries = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise FileFormatError(f"protocol {name} is not valid TOML: {error}") from error
-    base = load(told.pop("extends")) if "extends" in told else None
+    base = load_protocol(entries.pop("extends")) if "extends" in entries else None
     try:
-        made = replace(base, name=name, **told) if base is not None else Protocol(name=name, **told)
+        protocol = replace(base, name=name, **entries) if base is not None else Protocol(name=name, **entries)
     except TypeError as error:
         raise FileFormatError(f"protocol {name} has a wrong or missing entry: {error}") from error
-    if made.layout not in LAYOUTS:
-        raise FileFormatError(f"protocol {name}: layout={made.layout!r} is unknown; use one of {', '.join(LAYOUTS)}")
-    wrong = sorted(set(made.grid) - set(AXES))
-    if wrong or "missing" not in made.grid:
-        raise FileFormatError(f"protocol {name}: grid has {sorted(made.grid)}; it needs missing, and of {AXES} only")
-    return made
+    if protocol.layout not in LAYOUTS:
+        raise FileFormatError(
+            f"protocol {name}: layout={protocol.layout!r} is unknown; use one of {', '.join(LAYOUTS)}"
+        )
+    wrong = sorted(set(protocol.grid) - set(AXES))
+    if wrong or "missing" not in protocol.grid:
+        raise FileFormatError(
+            f"protocol {name}: grid has {sorted(protocol.grid)}; it needs missing, and of {AXES} only"
+        )
+    return protocol

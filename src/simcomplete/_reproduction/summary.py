@@ -1,4 +1,4 @@
-"""Rows summed up by cell: mean and spread over seeds, what went wrong, and what the paper printed."""
+"""Summaries of cells: mean and standard deviation over seeds, failures, and the paper's numbers."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from simcomplete._reproduction.protocol import Protocol
-from simcomplete._reproduction.reported import printed
-from simcomplete._reproduction.runner import Rows, gather
+from simcomplete._reproduction.reported import printed_numbers
+from simcomplete._reproduction.rows import RowsByTrial, pair_cells
 from simcomplete._reproduction.trials import Cell
 
-# How far from the paper's number counts as different: an amount for shares, a share for ranks.
-NEAR = 0.05
+# Numbers nearer to the paper's than this count as equal: an absolute difference, for ranks a relative one.
+TOLERANCE = 0.05
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One cell of a table.
+class CellSummary:
+    """One cell of a table: the runs of one method in one setting.
 
     Attributes
     ----------
@@ -27,17 +27,17 @@ class Entry:
     method, column, params : str, str, dict
         What was run.
     asked, ran, over, failed : int
-        How many runs the protocol has, how many have a row, were over the limit, failed.
+        Numbers of runs: of the protocol, with a row, over the time limit, failed.
     mean, spread : dict
         By measure; spread only with two or more runs.
     paper : dict
-        What the paper printed.
+        The paper's numbers, by measure.
     used : int, optional
-        How many candidates there were, where fewer than asked for.
+        How many candidates the data set has, where fewer than the protocol asks for.
     reason : str, optional
-        Why the first run that is not "done" is not.
+        Why the first run that did not finish did not.
     statuses : tuple of str
-        How the runs ended, one word each.
+        The statuses of the runs.
     """
 
     at: dict[str, Any]
@@ -61,32 +61,32 @@ class Entry:
         Examples
         --------
         >>> parts = {"at": {}, "method": "a", "column": "b", "params": {}, "asked": 1, "ran": 1, "over": 0, "failed": 0}
-        >>> Entry(**parts, mean={"error": 0.9}, spread={}, paper={"error": 0.8}).differs("error")
+        >>> CellSummary(**parts, mean={"error": 0.9}, spread={}, paper={"error": 0.8}).differs("error")
         1
         """
         if measure not in self.mean or measure not in self.paper:
             return 0
-        gap = self.mean[measure] - self.paper[measure]
-        room = NEAR * (self.paper[measure] if measure == "rank" else 1.0)
-        return 0 if abs(gap) <= room else 1 if gap > 0 else -1
+        difference = self.mean[measure] - self.paper[measure]
+        tolerance = TOLERANCE * (self.paper[measure] if measure == "rank" else 1.0)
+        return 0 if abs(difference) <= tolerance else 1 if difference > 0 else -1
 
 
-def summarise(protocol: Protocol, rows: Rows) -> list[Entry]:
-    """Sum up the rows of a protocol; cells that were not run have entries too."""
+def summarise_cells(protocol: Protocol, rows: RowsByTrial) -> list[CellSummary]:
+    """Summarise the rows of a protocol by cell; cells that were not run have summaries, too."""
     groups: dict[tuple[Any, ...], list[dict[str, Any] | None]] = {}
-    places: dict[tuple[Any, ...], Cell] = {}
-    for cell, row in gather(protocol, rows):
+    cells: dict[tuple[Any, ...], Cell] = {}
+    for cell, row in pair_cells(protocol, rows):
         name = (*cell.at.values(), cell.trial["method"], cell.column)
         groups.setdefault(name, []).append(row)
-        places[name] = cell
-    return [_entry(protocol, places[name], group) for name, group in groups.items()]
+        cells[name] = cell
+    return [_summary_of(protocol, cells[name], group) for name, group in groups.items()]
 
 
-def _entry(protocol: Protocol, cell: Cell, group: list[dict[str, Any] | None]) -> Entry:
+def _summary_of(protocol: Protocol, cell: Cell, group: list[dict[str, Any] | None]) -> CellSummary:
     ran = [row for row in group if row is not None]
-    found = {m: [v for row in ran for v in [value(row, m)] if v is not None] for m in protocol.measures}
+    known = {m: [v for row in ran for v in [measure_of(row, m)] if v is not None] for m in protocol.measures}
     used = min((row["candidates_used"] for row in ran if "candidates_used" in row), default=None)
-    return Entry(
+    return CellSummary(
         at=cell.at,
         method=cell.trial["method"],
         column=cell.column,
@@ -95,21 +95,21 @@ def _entry(protocol: Protocol, cell: Cell, group: list[dict[str, Any] | None]) -
         ran=len(ran),
         over=sum(row["outcome"] == "over budget" for row in ran),
         failed=sum(row["outcome"] == "failed" for row in ran),
-        mean={m: statistics.fmean(values) for m, values in found.items() if values},
-        spread={m: statistics.stdev(values) for m, values in found.items() if len(values) > 1},
-        paper=printed(protocol.reported, cell.trial["method"], cell.at),
+        mean={m: statistics.fmean(values) for m, values in known.items() if values},
+        spread={m: statistics.stdev(values) for m, values in known.items() if len(values) > 1},
+        paper=printed_numbers(protocol.reported, cell.trial["method"], cell.at),
         used=used if used is not None and used < cell.at["candidates"] else None,
         reason=next((row["reason"] for row in ran if row["outcome"] != "done" and row.get("reason")), None),
         statuses=tuple(sorted({row["status"] for row in ran if row.get("status")})),
     )
 
 
-def value(row: Mapping[str, Any], measure: str) -> float | None:
+def measure_of(row: Mapping[str, Any], measure: str) -> float | None:
     """Return one measure of a row, or None where it has none.
 
     Examples
     --------
-    >>> value({"fails": ["bounded"]}, "psd"), value({"start_mib": 100.0, "peak_mib": 130.5}, "extra_mib")
+    >>> measure_of({"fails": ["bounded"]}, "psd"), measure_of({"start_mib": 100.0, "peak_mib": 130.5}, "extra_mib")
     (1.0, 30.5)
     """
     if measure == "psd":
@@ -117,5 +117,5 @@ def value(row: Mapping[str, Any], measure: str) -> float | None:
     if measure == "extra_mib":
         known = row.get("peak_mib") is not None and row.get("start_mib") is not None
         return row["peak_mib"] - row["start_mib"] if known else None
-    told = row.get(measure)
-    return None if told is None else float(told)
+    value = row.get(measure)
+    return None if value is None else float(value)

@@ -1,4 +1,4 @@
-"""Cells in processes of their own: a fresh one each, killed when its solve takes too long."""
+"""Trials in processes: a new one for each, killed when its solve takes too long."""
 
 from __future__ import annotations
 
@@ -14,104 +14,104 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from simcomplete._compare.trial import machine
-from simcomplete._reproduction import cell
-from simcomplete._result.parts import plain
+from simcomplete._reproduction.run_trial import program_facts, run_trial
+from simcomplete._result.plain import plain
 
-# Loading and measuring are not the solve; they have this many seconds each before something must be wrong.
-PATIENCE = 900.0
-# A method that stops by itself does so at the limit, give or take an iteration and these seconds.
-GRACE = 3.0
+# Seconds for loading the data and for measuring, which are not part of the time limit.
+SETUP_SECONDS = 900.0
+# A method that stops by itself does so up to an iteration after the limit: it has these seconds more.
+GRACE_SECONDS = 3.0
 
 
 @dataclass
 class Worker:
-    """A process at work on one trial, until when it may take, and what it does."""
+    """A process that runs one trial, its deadline, and the stage it is in."""
 
     process: Any
     trial: dict[str, Any]
-    until: float
+    deadline: float
     stage: str = "loading"
 
 
-def outcomes(trials: Sequence[dict[str, Any]], limit: float, jobs: int = 1) -> Iterator[dict[str, Any]]:
-    """Run trials and yield a row for each as it ends, in any order.
+def run_in_processes(trials: Sequence[dict[str, Any]], limit: float, jobs: int = 1) -> Iterator[dict[str, Any]]:
+    """Run trials and yield a row for each as it finishes, in any order.
 
     Parameters
     ----------
     trials : sequence of dict
         From `expand`.
     limit : float
-        Seconds for each solve. A method that can stop is asked to; one that does not is killed.
+        Seconds for each solve. Iterative methods stop there; a process that takes longer is killed.
     jobs : int
-        How many at a time.
+        How many processes at a time.
     """
     kind = "forkserver" if "forkserver" in mp.get_all_start_methods() else "spawn"
     context: Any = mp.get_context(kind)
-    if kind == "forkserver":  # imports once, not once a cell
-        context.set_forkserver_preload([cell.__name__, "sklearn.datasets"])
-    left = deque(trials)
+    if kind == "forkserver":  # imports once, not once a trial
+        context.set_forkserver_preload([run_trial.__module__, "sklearn.datasets"])
+    waiting = deque(trials)
     running: dict[Connection, Worker] = {}
     try:
-        while left or running:
-            while left and len(running) < jobs:
-                mine, theirs = context.Pipe(duplex=False)
-                trial = left.popleft()
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                ours, theirs = context.Pipe(duplex=False)
+                trial = waiting.popleft()
                 process = context.Process(target=_work, args=(theirs, trial, limit), daemon=True)
                 process.start()
                 theirs.close()
-                running[mine] = Worker(process, trial, time.monotonic() + PATIENCE)
-            soonest = min(worker.until for worker in running.values())
-            ready = wait(list(running), max(0.0, soonest - time.monotonic()))
-            for line in [line for line in running if line in ready]:
-                row = _heard(line, running[line], limit)
+                running[ours] = Worker(process, trial, time.monotonic() + SETUP_SECONDS)
+            next_deadline = min(worker.deadline for worker in running.values())
+            ready = wait(list(running), max(0.0, next_deadline - time.monotonic()))
+            for pipe in [pipe for pipe in running if pipe in ready]:
+                row = _receive(pipe, running[pipe], limit)
                 if row is not None:
-                    _end(line, running.pop(line))
+                    _end(pipe, running.pop(pipe))
                     yield row
-            for line in [line for line, worker in running.items() if time.monotonic() > worker.until]:
-                worker = running.pop(line)
-                _end(line, worker)
+            for pipe in [pipe for pipe, worker in running.items() if time.monotonic() > worker.deadline]:
+                worker = running.pop(pipe)
+                _end(pipe, worker)
                 yield _stopped(worker, limit)
     finally:
-        for line, worker in running.items():
-            _end(line, worker)
+        for pipe, worker in running.items():
+            _end(pipe, worker)
 
 
-def _heard(line: Connection, worker: Worker, limit: float) -> dict[str, Any] | None:
-    """Note how far a worker is, or return its row."""
+def _receive(pipe: Connection, worker: Worker, limit: float) -> dict[str, Any] | None:
+    """Read a message of a worker: the stage that it is in, or its row, which is returned."""
     try:
-        told = json.loads(line.recv_bytes())
+        message = json.loads(pipe.recv_bytes())
     except (EOFError, OSError):
         worker.process.join()
         reason = f"its process ended with code {worker.process.exitcode} while {worker.stage}; out of memory?"
-        return {**_facts(worker, limit), "outcome": "failed", "reason": reason, "seconds": None}
-    if isinstance(told, str):
-        worker.stage = told
-        worker.until = time.monotonic() + (1.25 * limit + GRACE if told == "solving" else PATIENCE)
+        return {**_row_start(worker, limit), "outcome": "failed", "reason": reason, "seconds": None}
+    if isinstance(message, str):
+        worker.stage = message
+        worker.deadline = time.monotonic() + (1.25 * limit + GRACE_SECONDS if message == "solving" else SETUP_SECONDS)
         return None
-    return dict(told)
+    return dict(message)
 
 
 def _stopped(worker: Worker, limit: float) -> dict[str, Any]:
-    reason = f"stopped: {worker.stage} took more than {limit if worker.stage == 'solving' else PATIENCE:g} s"
-    return {**_facts(worker, limit), "outcome": "over budget", "reason": reason, "seconds": None}
+    reason = f"stopped: {worker.stage} took more than {limit if worker.stage == 'solving' else SETUP_SECONDS:g} s"
+    return {**_row_start(worker, limit), "outcome": "over budget", "reason": reason, "seconds": None}
 
 
-def _facts(worker: Worker, limit: float) -> dict[str, Any]:
-    return {**worker.trial, "limit": limit, **machine(), **cell.facts()}
+def _row_start(worker: Worker, limit: float) -> dict[str, Any]:
+    return {**worker.trial, "limit": limit, **machine(), **program_facts()}
 
 
-def _end(line: Connection, worker: Worker) -> None:
+def _end(pipe: Connection, worker: Worker) -> None:
     worker.process.kill()
     worker.process.join()
-    line.close()
+    pipe.close()
 
 
-def _work(line: Connection, trial: Mapping[str, Any], limit: float) -> None:
-    """Run in the new process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+def _work(pipe: Connection, trial: Mapping[str, Any], limit: float) -> None:
+    """Run a trial in the new process, and send its stages and its row."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
 
-    def send(told: Any) -> None:
+    def send(message: Any) -> None:
         with contextlib.suppress(BrokenPipeError):
-            line.send_bytes(json.dumps(plain(told), allow_nan=False).encode())
+            pipe.send_bytes(json.dumps(plain(message), allow_nan=False).encode())
 
-    send(cell.run(trial, limit, send))
+    send(run_trial(trial, limit, send))

@@ -1,10 +1,12 @@
-"""Completion: what every method returns, whichever it was.
+"""Completion: what every method returns.
 
-Factor first, blocks on request, dense only when asked for and only when it fits.
+It holds a factor wherever a method has one; blocks of similarities are computed when they are asked for, the whole
+matrix only when it fits into memory.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -14,23 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete import index as vectors
-from simcomplete._result import storage, views
+from simcomplete._result import store, views
 from simcomplete._result.certificate import Certificate
-from simcomplete._result.intervals import Bars
+from simcomplete._result.intervals import IntervalModel, around, required
 from simcomplete._result.matrix import Selection, SymmetricMatrix
-from simcomplete._result.parts import summary, to_parts
-from simcomplete._result.rows import select
+from simcomplete._result.rows import positions_of, refuse_two_readings, resolve_rows
 from simcomplete._result.search import Neighbours, nearest, scope
 from simcomplete._result.status import Status
+from simcomplete._result.summary import html_table, rank_in_words, summary
 from simcomplete._result.validity import Validity, validate
 from simcomplete._rows.table import as_table
-from simcomplete._rows.xp import Array, namespace, to_numpy
-from simcomplete._similarity.evidence import Uncounted
+from simcomplete._rows.xp import Array, to_numpy
 from simcomplete._similarity.exact import CandidateBlock, CandidateRows
 from simcomplete._similarity.measure import Evidence
-from simcomplete.errors import InputError
-
-REPR_WORK = 1e10  # products; a rank that takes more is not computed for the sake of a line
+from simcomplete.index._completed import IndexCache, kind_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +37,9 @@ class Completion:
     """Completed similarities: candidates first, then queries, in input order.
 
     ``S = F diag(signs) F^T + diag(diagonal)``, or a dense matrix where a method has no factor (then `factor` is
-    None). Everything below works for both.
+    None). Everything below works for both. Wherever rows are asked for, they are given as "candidates" or "queries", by
+    position in the result (whole numbers, a slice, or a boolean for every row), by label, or counted within a group:
+    ``("queries", [0, 3])``.
 
     Attributes
     ----------
@@ -46,12 +47,12 @@ class Completion:
         The similarities in their smallest form.
     n_candidates : int
         How many leading rows are candidates.
-    together : bool
-        True when there were no queries: every row is then candidate and query at once.
+    all_rows_are_queries : bool
+        True when there were no separate queries: every row is candidate and query at once.
     method, params : str, dict
         What made it, with every parameter as used.
     status : Status
-        How the run ended, as advice.
+        How the run ended, and what to try.
     history : list of dict
         One entry per recorded iteration; empty for direct solutions.
     certificate : Certificate or None
@@ -80,22 +81,28 @@ class Completion:
     matrix: SymmetricMatrix
     n_candidates: int
     method: str
-    together: bool = False
+    all_rows_are_queries: bool = False
     params: dict[str, Any] = field(default_factory=dict)
     status: Status = field(default_factory=lambda: Status("computed", "computed directly"))
     history: list[dict[str, float]] = field(default_factory=list)
     certificate: Certificate | None = None
-    counted: Evidence | Uncounted | None = field(default=None, repr=False)
+    evidence_source: Evidence | Callable[[], Evidence] | None = field(default=None, repr=False)
     labels: list[str] | None = None
     order: NDArray[np.int64] | None = None
     choice: dict[str, Any] | None = None
     election: list[dict[str, Any]] | None = None
     exact: CandidateRows | CandidateBlock | None = field(default=None, repr=False)
-    bars: Bars | None = field(default=None, repr=False)
+    interval_model: IntervalModel | None = field(default=None, repr=False)
+    # What the method fitted, for adding rows to the result; it is not saved.
+    model: Any = field(default=None, repr=False)
 
     @property
     def factor(self) -> Array | None:
-        """F, of shape (n, r), or None when the result is dense; a dask or zarr array where it was asked for as one."""
+        """F, of shape (n, r), or None when the result is dense.
+
+        Where rows are not all in memory it can still be used as an array: slices of rows, ``.T``, products, sums and
+        means go block by block, ``np.asarray`` reads it whole.
+        """
         return None if self.matrix.factor is None else as_table(self.matrix.factor).array_like
 
     @property
@@ -111,7 +118,7 @@ class Completion:
     @cached_property
     def evidence(self) -> Evidence | None:
         """How many pairs, and which rows, had nothing to compare; None for a given matrix."""
-        return self.counted() if isinstance(self.counted, Uncounted) else self.counted
+        return self.evidence_source() if callable(self.evidence_source) else self.evidence_source
 
     @property
     def n(self) -> int:
@@ -121,24 +128,21 @@ class Completion:
     @property
     def n_queries(self) -> int:
         """How many queries; all rows when there were no separate ones."""
-        return self.n if self.together else self.n - self.n_candidates
+        return self.n if self.all_rows_are_queries else self.n - self.n_candidates
+
+    @property
+    def together(self) -> bool:
+        """The former name of `all_rows_are_queries`."""
+        return self.all_rows_are_queries
 
     @cached_property
     def rank(self) -> int:
         """Numerical rank: eigenvalues above n * eps * the largest. The added diagonal is not counted."""
-        S = self.matrix
-        xp = namespace(S.array)
-        if S.factor is not None and S.bounds is None and int(S.factor.shape[1]) <= S.n:
-            w, eps = S.factor_eigenvalues(), float(np.finfo(np.float64).eps)
-        else:
-            whole = replace(S, diagonal=None).block(slice(0, S.n), slice(0, S.n))
-            w, eps = xp.linalg.eigvalsh(xp.astype(whole, xp.float64)), float(xp.finfo(whole.dtype).eps)
-        size = np.abs(to_numpy(w))
-        return int(np.sum(size > S.n * eps * size.max()))
+        return self.matrix.rank()
 
     @cached_property
     def validity(self) -> Validity:
-        """Whether the matrix is valid in each of five meanings, each with its number."""
+        """Five checks of the matrix, each with its number."""
         return validate(self.matrix, self.exact)
 
     def similarity(
@@ -154,8 +158,8 @@ class Completion:
 
         Parameters
         ----------
-        rows, cols : {"candidates", "queries"}, slice, int or array, optional
-            Which rows and columns; all when left out. The whole matrix is refused when it would not fit.
+        rows, cols : {"candidates", "queries"}, positions, labels or pair, optional
+            Which rows and columns; all when left out. What would not fit into memory is refused.
         unit_diagonal, keep_candidates, clip : bool
             As in `view`.
 
@@ -164,7 +168,7 @@ class Completion:
         array of shape (rows, cols)
         """
         view = self.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip)
-        return view.matrix.block(self._select(rows, "rows"), self._select(cols, "cols"))
+        return view.matrix.block(self._resolve(rows, "rows"), self._resolve(cols, "cols"))
 
     def search(self, k: int = 10, rows: Any = None, *, index: Any = None, progress: bool | None = None) -> Neighbours:
         """Find the `k` most similar candidates of every query.
@@ -172,11 +176,12 @@ class Completion:
         Parameters
         ----------
         k : int
-            How many; more than there are candidates gives all of them.
-        rows : {"candidates", "queries"}, slice, int or array, optional
+            How many; at most as many as there are candidates.
+        rows : {"candidates", "queries"}, positions, labels or pair, optional
             Rows to search for; the queries when left out. A row is never its own neighbour.
         index : {"faiss", "faiss-ivf", "faiss-hnsw"} or VectorIndex, optional
-            Search through FAISS: exact, by lists or by a graph; or through what `index.over` built, for many calls.
+            Search through FAISS: exact, by lists or by a graph; the index is built once and kept. Or search through
+            what `simcomplete.index.over` built.
         progress : bool, optional
             None shows progress on a terminal, False never.
 
@@ -185,8 +190,10 @@ class Completion:
         Neighbours
             `ids`, int64 (rows, k): positions among the candidates, best first, ties by lower id; `scores` beside.
         """
-        wanted = np.arange(self.n)[self._select("queries" if rows is None else rows, "rows")]
+        wanted = positions_of(self._resolve("queries" if rows is None else rows, "rows"))
         k, among = scope(k, wanted, self.n_candidates)
+        if isinstance(index, str):
+            index = self._indexes.get(kind_of(index), progress)
         find = nearest if index is None else partial(vectors.nearest, index=index)
         return find(self.matrix, wanted, slice(0, self.n_candidates), k, exclude_self=among, progress=progress)
 
@@ -200,13 +207,12 @@ class Completion:
         kind : {"flat", "ivf", "hnsw"}
             As in `simcomplete.index.build`.
         """
-        built = vectors.over(self.matrix, slice(0, self.n_candidates), kind)
-        return vectors.export(built, path, signs=self.signs, overwrite=overwrite)
+        return vectors.export(self._indexes.get(kind), path, signs=self.signs, overwrite=overwrite)
 
     def interval(self, level: float = 0.9, rows: Any = None, cols: Any = None) -> tuple[Array, Array]:
         """Return error bars of the similarities of queries with candidates, or of all rows with all.
 
-        They come from simulated queries: honest when values are missing at random or by occlusion, too narrow when
+        They are learnt from simulated queries: right when values are missing at random or by occlusion, too narrow when
         whether a value is missing depends on the value.
 
         Parameters
@@ -214,34 +220,29 @@ class Completion:
         level : float
             Share of the true similarities that should lie inside.
         rows, cols : optional
-            Which queries (counted from the first query) and which candidates; all when left out.
+            As in `similarity`; the queries and the candidates when left out. Where queries are separate, numbers for
+            `rows` need their group, ``("queries", [0, 3])``: before version 0.2 they were counted from the first query.
 
         Returns
         -------
-        low, high : array of shape (n_q, n_p)
-            Clipped to [-1, 1].
+        low, high : array of shape (rows, cols)
+            Clipped to [-1, 1]. Pairs of complete candidates are exact: their intervals have no width.
         """
-        bars = self._bars()
-        asked = np.atleast_1d(np.arange(self.n_queries)[slice(None) if rows is None else rows])
-        among = np.atleast_1d(np.arange(self.n_candidates)[slice(None) if cols is None else cols])
-        middle = to_numpy(self.similarity(asked + self.n - self.n_queries, "candidates" if cols is None else among))
-        width = bars.half_width(level, asked, among if self.together else None).astype(middle.dtype)
-        return np.clip(middle - width, -1.0, 1.0), np.clip(middle + width, -1.0, 1.0)
+        model = required(self.interval_model, self.method)
+        if not self.all_rows_are_queries:
+            refuse_two_readings(rows, self.n_candidates)
+        picked = self._resolve("queries" if rows is None else rows, "rows")
+        among = self._resolve("candidates" if cols is None else cols, "cols")
+        width = model.half_width(level, positions_of(picked), positions_of(among), self.n - self.n_queries)
+        return around(to_numpy(self.matrix.block(picked, among)), width)
 
     @property
     def confidence(self) -> NDArray[np.float64]:
         """One number per query, from 0 (nothing is known of it) to 1 (everything is)."""
-        return self._bars().confidence
-
-    def _bars(self) -> Bars:
-        if self.bars is None:
-            raise InputError(
-                f"this {self.method!r} result has no error bars; method='posterior' has, from 40 candidates on"
-            )
-        return self.bars
+        return required(self.interval_model, self.method).confidence
 
     def view(self, *, unit_diagonal: bool = False, keep_candidates: bool = False, clip: bool = False) -> Completion:
-        """Read the same result differently; its `validity` tells what that costs.
+        """Return the same result in another form; its `validity` tells what that costs.
 
         Parameters
         ----------
@@ -252,43 +253,48 @@ class Completion:
         clip : bool
             Clip entries to [-1, 1] (to [0, 1] where scores were mapped to (0, 1]).
         """
-        if not (unit_diagonal or keep_candidates or clip):
+        given = {"unit_diagonal": unit_diagonal, "keep_candidates": keep_candidates, "clip": clip}
+        asked = {name: True for name, value in given.items() if value}
+        if not asked:
             return self
         S = views.unit_diagonal(self.matrix) if unit_diagonal else self.matrix
         S = views.keep_candidates(S, self.exact) if keep_candidates else S
         S = views.clip(S, 0.0 if self.params.get("positive") else -1.0) if clip else S
-        asked = {"unit_diagonal": unit_diagonal, "keep_candidates": keep_candidates, "clip": clip}
-        return replace(self, matrix=S, params={**self.params, **{k: True for k, v in asked.items() if v}})
+        return replace(self, matrix=S, params={**self.params, **asked})
 
     def summary(self) -> dict[str, Any]:
-        """Everything small about the result, as plain values for JSON."""
+        """Everything small about the result, as plain values for JSON.
+
+        Of a large result, `rank` and evidence that is not counted yet are None, and `validity` has the checks that the
+        form answers: nothing here takes long.
+        """
         return summary(self)
 
     def save(self, path: str | Path, *, overwrite: bool = False, candidates: bool = True) -> None:
-        """Write everything to a folder of `.npy` and JSON, whole or not at all; `sc.load` reads it.
+        """Write everything to a folder of `.npy` and JSON, block by block, whole or not at all; `sc.load` reads it.
 
         Parameters
         ----------
-        path : path
-            The folder to make.
-        overwrite : bool
-            Replace a completion saved there before.
+        path, overwrite : path, bool
+            The folder to make, and whether to replace a completion saved there before.
         candidates : bool
             Also keep what the exact candidate block is made of; `keep_candidates` views and the fifth validity
             check need it after loading.
         """
-        arrays, facts = to_parts(self)
-        if candidates and self.exact is not None:
-            arrays["candidates"], facts["exact"] = self.exact.parts()
-        storage.write_folder(Path(path), arrays, facts, overwrite=overwrite)
+        store.write(self, Path(path), overwrite=overwrite, candidates=candidates)
 
     def __repr__(self) -> str:
-        width = min(self.matrix.array.shape)
-        cheap = "rank" in self.__dict__ or self.n * width**2 < REPR_WORK
         return (
             f"Completion(method={self.method!r}, candidates={self.n_candidates}, queries={self.n_queries}, "
-            f"rank={self.rank if cheap else f'<={width}'}, status={self.status.code!r})"
+            f"rank={rank_in_words(self)}, status={self.status.code!r})"
         )
 
-    def _select(self, rows: Any, name: str) -> Selection:
-        return select(rows, name, self.n, self.n_candidates, self.together)
+    def _repr_html_(self) -> str:
+        return html_table(self)
+
+    @cached_property
+    def _indexes(self) -> IndexCache:
+        return IndexCache(self.matrix, slice(0, self.n_candidates))
+
+    def _resolve(self, rows: Any, name: str) -> Selection:
+        return resolve_rows(rows, name, self.n, self.n_candidates, self.all_rows_are_queries, self.labels)

@@ -7,17 +7,17 @@ Blocks are computed when asked for; the whole matrix only when asked for and onl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._rows.budget import require
+from simcomplete._rows.budget import require, row_blocks
 from simcomplete._rows.table import as_table
 from simcomplete._rows.xp import Array, astype, like, namespace, set_entries, to_numpy, zeros
 
-Selection = slice | NDArray[np.int64]
+Selection = slice | NDArray[np.int64]  # rows of the result: consecutive ones, or positions
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class SymmetricMatrix:
     """S = F diag(signs) F^T + diag(diagonal), or dense; `bounds` clips entries when they are read.
 
     `unit` says that the diagonal is 1 and entries are within [-1, 1] but for rounding, and takes the rounding out.
+    `factor` and `dense` may be row tables, which are read when they are used.
 
     Examples
     --------
@@ -68,28 +69,52 @@ class SymmetricMatrix:
             "ask for a smaller block, use search(), or work with the factor",
         )
         if self.factor is None:
-            S = take(take(self.dense, rows).T, cols).T
+            S = joined([take(take(self.dense, part).T, cols).T for part in parts(self.dense, rows)], axis=0)
         else:
-            left = take(self.factor, rows)
-            S = (left if self.signs is None else left * self.signs) @ take(self.factor, cols).T
-            S = self._with_diagonal(S, rows, cols)
+            S = self._with_diagonal(self._products(rows, cols), rows, cols)
             if same(rows, cols):
                 S = (S + S.T) / 2
         if self.unit:
             S = xp.clip(S, -1.0, 1.0)
-            i, j, _ = meetings(rows, cols, np.empty(self.n))
+            i, j, _ = diagonal_positions(rows, cols, np.empty(self.n))
             set_entries(S, i, j, zeros(S, (len(i),)) + 1)
         return S if self.bounds is None else xp.clip(S, *self.bounds)
+
+    def reordered(self, order: NDArray[np.int64]) -> SymmetricMatrix:
+        """The same with rows and columns in another order."""
+
+        def taken(x: Array | None) -> Array | None:
+            return None if x is None else namespace(x).take(x, like(order, x), axis=0)
+
+        dense = None if self.dense is None else taken(taken(self.dense).T).T  # type: ignore[union-attr]
+        factor = None if self.factor is None else as_table(self.factor).take(order)
+        return replace(self, factor=factor, diagonal=taken(self.diagonal), dense=dense)
 
     def factor_eigenvalues(self) -> Array:
         """Eigenvalues of F diag(signs) F^T that can be other than 0, in float64, rising."""
         xp = namespace(self.array)
         if self.signs is None:
             return xp.linalg.eigvalsh(gram(self.factor))
-        F = xp.astype(self.factor, xp.float64)
-        # F diag(signs) F^T = Q (R diag(signs) R^T) Q^T: the small matrix in the middle has them all.
-        R = xp.linalg.qr(F, mode="reduced")[1]
+        # F = Q R, so that F diag(signs) F^T = Q (R diag(signs) R^T) Q^T: the small matrix in the middle has them all.
+        R = triangular(self.factor)
         return xp.linalg.eigvalsh((R * xp.astype(self.signs, xp.float64)) @ R.T)
+
+    @property
+    def rank_work(self) -> int:
+        """Multiplications that `rank` takes, about."""
+        small = self.n if self.factor is None or self.bounds is not None else min(self.factor.shape)
+        return self.n * int(small) ** 2
+
+    def rank(self) -> int:
+        """Numerical rank: eigenvalues above n * eps * the largest. The added diagonal is not counted."""
+        xp = namespace(self.array)
+        if self.factor is not None and self.bounds is None and int(self.factor.shape[1]) <= self.n:
+            w, eps = self.factor_eigenvalues(), float(np.finfo(np.float64).eps)
+        else:
+            whole = replace(self, diagonal=None).block(slice(0, self.n), slice(0, self.n))
+            w, eps = xp.linalg.eigvalsh(xp.astype(whole, xp.float64)), float(xp.finfo(whole.dtype).eps)
+        size = np.abs(to_numpy(w))
+        return int(np.sum(size > self.n * eps * size.max()))
 
     def diag(self) -> Array:
         """Return the diagonal of S."""
@@ -97,19 +122,40 @@ class SymmetricMatrix:
         if self.unit:
             own = zeros(self.array, (self.n,)) + 1
         elif self.factor is None:
-            own = xp.linalg.diagonal(self.dense)
+            own = own_entries(self.dense)
         else:
             own = row_lengths(self.factor, self.signs)
             own = own if self.diagonal is None else own + self.diagonal
         return own if self.bounds is None else xp.clip(own, *self.bounds)
 
+    def _products(self, rows: Selection, cols: Selection) -> Array:
+        """F_rows diag(signs) F_cols^T; of a factor that is not in memory, the longer side is read in parts."""
+        F = self.factor
+        short, long = (rows, cols) if length(rows, self.n) <= length(cols, self.n) else (cols, rows)
+        if as_table(F).held is not None:
+            short, long = rows, cols
+        left = take(F, short)
+        left = left if self.signs is None else left * self.signs
+        S = joined([left @ take(F, part).T for part in parts(F, long)], axis=1)
+        return S if short is rows else S.T
+
     def _with_diagonal(self, S: Array, rows: Selection, cols: Selection) -> Array:
         if self.diagonal is None:
             return S
-        i, j, value = meetings(rows, cols, to_numpy(self.diagonal))
+        i, j, value = diagonal_positions(rows, cols, to_numpy(self.diagonal))
         extra = np.zeros(tuple(S.shape), dtype=value.dtype)
         extra[i, j] = value
         return S + like(extra, S, dtype=S.dtype)
+
+
+def joined(arrays: list[Array], axis: int) -> Array:
+    """Arrays one after the other; a single one as it is."""
+    return arrays[0] if len(arrays) == 1 else namespace(arrays[0]).concat(arrays, axis=axis)
+
+
+def below(a: Array, b: Array) -> Array:
+    """Two arrays, the second after the last row of the first."""
+    return joined([a, b], axis=0)
 
 
 def row_lengths(F: Array, signs: Array | None) -> Array:
@@ -119,9 +165,31 @@ def row_lengths(F: Array, signs: Array | None) -> Array:
         return namespace(rows).sum(rows * rows if signs is None else rows * rows * signs, axis=1)
 
     table = as_table(F)
-    join = table.xp.concat
-    width = 3 * 8 * table.d
-    return table.fold(lengths, lambda a, b: join([a, b]), bytes_per_row=width, label="lengths", progress=False)
+    return table.fold(lengths, below, bytes_per_row=3 * 8 * table.d, label="lengths", progress=False)
+
+
+def own_entries(dense: Array) -> Array:
+    """The diagonal of a dense matrix, block by block."""
+    table = as_table(dense)
+    xp = table.xp
+
+    def own(rows: Array, start: int) -> Array:
+        return xp.linalg.diagonal(rows[:, start : start + int(rows.shape[0])])
+
+    return table.fold(own, below, bytes_per_row=8 * table.d, label="diagonal", progress=False)
+
+
+def triangular(F: Array) -> Array:
+    """R of F = Q R in float64, block by block: R of two blocks is that of their two R, one below the other."""
+    table = as_table(F)
+    xp = table.xp
+
+    def root(rows: Array, _: int = 0) -> Array:
+        return xp.linalg.qr(astype(rows, xp.float64), mode="reduced")[1]
+
+    return table.fold(
+        root, lambda a, b: root(below(a, b)), bytes_per_row=4 * 8 * table.d, label="products", progress=False
+    )
 
 
 def gram(F: Array) -> Array:
@@ -141,6 +209,20 @@ def length(rows: Selection, n: int) -> int:
     return len(range(*rows.indices(n))) if isinstance(rows, slice) else len(rows)
 
 
+def parts(x: Array, rows: Selection) -> list[Selection]:
+    """Cut a selection of rows into such as may be read at a time; in memory they stay in one piece."""
+    table = as_table(x)
+    count = length(rows, table.n)
+    if table.held is not None or not count:
+        return [rows]
+    blocks = row_blocks(count, 3 * 8 * table.d)
+    if isinstance(rows, slice) and rows.step in (1, None):
+        first = rows.indices(table.n)[0]
+        return [slice(first + block.start, first + block.stop) for block in blocks]
+    positions = np.arange(table.n)[rows]
+    return [positions[block] for block in blocks]
+
+
 def take(x: Array, rows: Selection) -> Array:
     """Select rows: a view for a slice, a copy for positions."""
     if isinstance(rows, slice):
@@ -155,7 +237,7 @@ def same(rows: Selection, cols: Selection) -> bool:
     return bool(np.array_equal(rows, cols))
 
 
-def meetings(rows: Selection, cols: Selection, diagonal: NDArray[Any]) -> tuple[Any, Any, Any]:
+def diagonal_positions(rows: Selection, cols: Selection, diagonal: NDArray[Any]) -> tuple[Any, Any, Any]:
     """Positions within a block that lie on the diagonal of S, and the diagonal's values there."""
     every = np.arange(len(diagonal))
     r = every[rows]

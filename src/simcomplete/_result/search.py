@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._result.matrix import Selection, SymmetricMatrix, take
+from simcomplete._result.matrix import SymmetricMatrix, take
 from simcomplete._rows.budget import row_blocks
 from simcomplete._rows.table import RowTable, as_table
 from simcomplete._rows.xp import Array, astype, is_numpy, largest, like, namespace, to_numpy
@@ -33,7 +33,7 @@ def nearest(
     exclude_self: bool,
     progress: bool | None = None,
 ) -> Neighbours:
-    """Find the `k` candidates most similar to each row by running selection, never all scores at once.
+    """Find the `k` candidates most similar to each row, block by block: never all scores at once.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def _in_dense(
 
 
 def among(u: Array, candidates: Array | RowTable, k: int, progress: bool | None = None) -> Neighbours:
-    """The `k` rows of `candidates` with the largest products with each row of `u`, by running selection."""
+    """The `k` rows of `candidates` with the largest products with each row of `u`, block by block."""
     found = []
     for start in range(0, len(u), PART):
         left = like(to_numpy(u[start : start + PART]), candidates[:1, :])
@@ -115,7 +115,8 @@ class BestOf:
         """Search among some rows of the factor; those outside the candidates are left out."""
         first, last = max(self.start, start), min(self.stop, start + int(X.shape[0]))
         if first >= last:
-            return Neighbours(np.zeros((len(self.left), 0), np.int64), np.zeros((len(self.left), 0)))
+            shape = (int(self.left.shape[0]), 0)
+            return Neighbours(np.zeros(shape, np.int64), np.zeros(shape, to_numpy(self.left[:1, :1]).dtype))
         xp = namespace(X)
         scores = self.left @ astype(X[first - start : last - start, :], self.left.dtype).T
         if self.bounds is not None:
@@ -188,6 +189,3 @@ def without_self(block: Array, own: NDArray[np.int64]) -> Array:
     xp = namespace(block)
     hit = like(np.arange(block.shape[1])[None, :] == own[:, None], block)
     return xp.where(hit, xp.full_like(block, -np.inf), block)
-
-
-__all__ = ["Neighbours", "Selection", "check_k", "nearest", "scope", "top_k"]

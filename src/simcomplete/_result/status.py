@@ -1,4 +1,4 @@
-"""How a run ended, as advice: what happened, why, what to try."""
+"""How a run ended: what happened, why, what to try."""
 
 from __future__ import annotations
 

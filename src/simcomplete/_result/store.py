@@ -1,69 +1,117 @@
-"""Bringing a saved completion back."""
+"""A completion as arrays and metadata, written to a folder and read back.
+
+A factor whose first rows are the candidates made unit (`UnitRows`) is stored as the candidates and the rows below
+them: the candidates are in one file, for the factor and for the exact block.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
-
+from simcomplete._result.archive import Stored, check_target, read_archive, write_archive
 from simcomplete._result.certificate import Certificate
-from simcomplete._result.completion import Completion
-from simcomplete._result.intervals import Bars
+from simcomplete._result.intervals import IntervalModel
 from simcomplete._result.matrix import SymmetricMatrix
-from simcomplete._result.parts import SIMPLE
+from simcomplete._result.plain import plain
 from simcomplete._result.status import Status
-from simcomplete._result.storage import read_folder
-from simcomplete._similarity.exact import revive
+from simcomplete._rows.derived import UnitRows
+from simcomplete._rows.table import as_table
+from simcomplete._rows.xp import to_numpy
+from simcomplete._similarity import exact as exact_candidates
 from simcomplete._similarity.measure import Evidence
 from simcomplete.errors import FileFormatError
 
+if TYPE_CHECKING:
+    from simcomplete._result.completion import Completion
 
-def load(path: str | Path) -> Completion:
-    """Read a completion that `Completion.save` wrote; nothing in it is ever executed.
+# Stored as plain values under the names that the constructor of Completion takes.
+SAME_NAME = ("method", "params", "n_candidates", "all_rows_are_queries", "history", "labels", "choice", "election")
+# How a factor is stored: as it is, or as the candidates made unit and the rows below them.
+AS_IT_IS, UNIT_CANDIDATES = "rows", "unit candidates, and rows below"
 
-    Parameters
-    ----------
-    path : path
-        The folder.
 
-    Returns
-    -------
-    Completion
+def write(done: Completion, path: Path, *, overwrite: bool = False, candidates: bool = True) -> None:
+    """Write a completion to a folder, block by block; without `candidates` the exact block is left out."""
+    check_target(path, overwrite)  # before evidence is counted
+    arrays, metadata = to_arrays_and_metadata(done, candidates=candidates)
+    write_archive(path, arrays, metadata, overwrite=overwrite)
 
-    Examples
-    --------
-    >>> import numpy as np, simcomplete as sc, tempfile
-    >>> done = sc.complete(np.eye(3), method="smcnn")
-    >>> with tempfile.TemporaryDirectory() as room:
-    ...     done.save(room + "/done")
-    ...     sc.load(room + "/done").rank
-    3
-    """
-    arrays, facts = read_folder(Path(path))
+
+def to_arrays_and_metadata(done: Completion, *, candidates: bool = True) -> tuple[dict[str, Stored], dict[str, Any]]:
+    """Take a completion apart: arrays and row tables by name, and plain values. No table is read."""
+    S, model = done.matrix, done.interval_model
+    short = {"signs": S.signs, "diagonal": S.diagonal, "order": done.order}
+    if model is not None:
+        short |= {"spread": model.spread, "quantiles": model.quantiles}
+    arrays: dict[str, Stored] = {name: to_numpy(array) for name, array in short.items() if array is not None}
+    metadata = {name: plain(getattr(done, name)) for name in SAME_NAME}
+    metadata |= {
+        "bounds": plain(S.bounds),
+        "unit": S.unit,
+        "status": done.status.as_dict(),
+        "certificate": None if done.certificate is None else plain(done.certificate.as_dict()),
+        "evidence": None if done.evidence is None else done.evidence.as_dict(),
+        "exact": None,
+        "factor": AS_IT_IS,
+    }
+    if candidates and done.exact is not None:
+        arrays["candidates"], metadata["exact"] = done.exact.to_table_and_metadata()
+    if S.factor is None:
+        arrays["dense"] = as_table(S.dense)
+    elif candidates and done.exact is not None and done.exact.are_first_rows_of(S.factor):
+        metadata["factor"] = UNIT_CANDIDATES
+        arrays["factor_below"] = as_table(S.factor[done.n_candidates :, :])
+    else:
+        arrays["factor"] = as_table(S.factor)
+    return arrays, metadata
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read and check a folder; return what the constructor of Completion takes."""
+    arrays, metadata, version = read_archive(path)
     try:
-        return revived(arrays, facts)
-    except (KeyError, TypeError, IndexError) as error:
-        raise FileFormatError(f"{path} lacks or misspells a fact: {error}; save the completion anew") from error
+        return from_arrays_and_metadata(arrays, _from_version_1(metadata) if version == 1 else metadata)
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise FileFormatError(
+            f"{path} does not describe a whole completion: {error!r}; save the completion anew"
+        ) from error
 
 
-def revived(arrays: dict[str, NDArray[Any]], facts: dict[str, Any]) -> Completion:
-    """Build a completion from what was stored."""
-    bounds, certificate, evidence = facts["bounds"], facts["certificate"], facts["evidence"]
+def from_arrays_and_metadata(arrays: dict[str, Any], metadata: dict[str, Any]) -> dict[str, Any]:
+    """Put together what `to_arrays_and_metadata` took apart, as the arguments of Completion."""
+    bounds, certificate, evidence = metadata["bounds"], metadata["certificate"], metadata["evidence"]
+    exact, factor = None, arrays.get("factor")
+    if "candidates" in arrays:
+        table = as_table(arrays["candidates"])
+        exact = exact_candidates.from_table_and_metadata(table, metadata["exact"])
+        factor = (
+            UnitRows(table, as_table(arrays["factor_below"]).whole())
+            if metadata["factor"] == UNIT_CANDIDATES
+            else factor
+        )
+    if factor is None and "dense" not in arrays:
+        raise KeyError("factor")
     matrix = SymmetricMatrix(
-        **{name: arrays.get(name) for name in ("factor", "signs", "diagonal", "dense")},
+        factor=factor,
+        **{name: arrays.get(name) for name in ("signs", "diagonal", "dense")},
         bounds=None if bounds is None else (bounds[0], bounds[1]),
-        unit=facts["unit"],
+        unit=metadata["unit"],
     )
     if evidence is not None:
         evidence = Evidence(**{**evidence, "rows_without": tuple(evidence["rows_without"])})
-    return Completion(
-        matrix=matrix,
-        order=arrays.get("order"),
-        status=Status(**facts["status"]),
-        certificate=None if certificate is None else Certificate(**certificate),
-        counted=evidence,
-        exact=revive(arrays["candidates"], facts["exact"]) if "candidates" in arrays else None,
-        bars=Bars(arrays["spread"], arrays["quantiles"]) if "spread" in arrays else None,
-        **{name: facts[name] for name in SIMPLE},
-    )
+    return {
+        **{name: metadata[name] for name in SAME_NAME},
+        "matrix": matrix,
+        "order": arrays.get("order"),
+        "status": Status(**metadata["status"]),
+        "certificate": None if certificate is None else Certificate(**certificate),
+        "evidence_source": evidence,
+        "exact": exact,
+        "interval_model": IntervalModel(arrays["spread"], arrays["quantiles"]) if "spread" in arrays else None,
+    }
+
+
+def _from_version_1(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Metadata as simcomplete 0.1 wrote it, under today's names."""
+    return {**metadata, "all_rows_are_queries": metadata["together"], "factor": AS_IT_IS}

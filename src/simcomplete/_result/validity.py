@@ -1,15 +1,19 @@
-"""The five things "valid" means for a completed similarity matrix, each with its number."""
+"""Five checks of a completed similarity matrix, each with its number."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from math import isqrt
+from typing import Any
 
 import numpy as np
 
 from simcomplete._result.matrix import SymmetricMatrix
-from simcomplete._rows.budget import row_blocks
+from simcomplete._rows.budget import block_bytes, row_blocks
+from simcomplete._rows.table import as_table
 from simcomplete._rows.xp import Array, device, namespace, to_numpy
+from simcomplete._similarity.exact import CandidateBlock, CandidateRows
 
 # Up to here the smallest eigenvalue is computed from the whole matrix; beyond, a factor gives it or bounds it.
 DENSE_LIMIT = 2000
@@ -17,18 +21,12 @@ DENSE_LIMIT = 2000
 ENTRY_LIMIT = 10_000
 
 
-class ExactBlock(Protocol):
-    """Candidates whose similarities are known exactly."""
-
-    n: int
-
-    def similarity(self, rows: slice, cols: slice) -> Array:
-        """Return an exact block."""
+ExactCandidates = CandidateRows | CandidateBlock
 
 
 @dataclass(frozen=True)
 class Check:
-    """One of the five: whether it holds, its number, and what the number is."""
+    """One of the five checks: whether it holds, its number, and what the number is."""
 
     ok: bool
     value: float
@@ -37,7 +35,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Validity:
-    """Whether a matrix is a valid similarity matrix, in each of five meanings.
+    """Whether a matrix is a valid similarity matrix, by five checks.
 
     Attributes
     ----------
@@ -61,7 +59,7 @@ class Validity:
 
     @property
     def ok(self) -> bool:
-        """Whether all five hold."""
+        """Whether all five checks hold."""
         return not self.failures()
 
     def failures(self) -> list[str]:
@@ -79,16 +77,18 @@ class Validity:
         )
 
 
-def validate(S: SymmetricMatrix, exact: ExactBlock | None) -> Validity:
-    """Judge a matrix by all five meanings of valid.
+def validate(S: SymmetricMatrix, exact: ExactCandidates | None) -> Validity:
+    """Make all five checks; of a factor that is not in memory, block by block.
 
     Parameters
     ----------
     S : SymmetricMatrix
         The matrix.
-    exact : ExactBlock, optional
-        Candidates whose block is known; without any, that check has nothing to fail on.
+    exact : CandidateRows or CandidateBlock, optional
+        Candidates whose similarities are known; without any, that check has nothing to fail on.
     """
+    if S.dense is not None:
+        S = replace(S, dense=as_table(S.dense).whole())
     xp = namespace(S.array)
     tol = 1e-4 if S.array.dtype == xp.float32 else 1e-8
     diag = to_numpy(S.diag())
@@ -108,23 +108,68 @@ def validate(S: SymmetricMatrix, exact: ExactBlock | None) -> Validity:
     )
 
 
+def validation_work(S: SymmetricMatrix, exact: ExactCandidates | None) -> int:
+    """Multiplications that `validate` takes, about."""
+    n, r = (int(size) for size in S.array.shape)
+    small = n <= DENSE_LIMIT or S.dense is not None or S.bounds is not None
+    work = n**3 if small else n * r
+    work += 0 if S.psd_by_form else n * n * r
+    if exact is None:
+        return work
+    width = getattr(exact, "width", 0)
+    return work + (exact.n**2 * (r + width) if exact.n <= ENTRY_LIMIT else exact.n * (r + width) ** 2)
+
+
+def checks_by_form(S: SymmetricMatrix, exact: ExactCandidates | None) -> dict[str, Check]:
+    """Those of the five checks that the form answers without looking at any row."""
+    known: dict[str, Check] = {}
+    if S.dense is None:
+        known["symmetric"] = Check(True, 0.0, "from the form: a product with its own transpose")
+    if S.psd_by_form:
+        known["psd"] = _psd_by_form(S)
+    if S.unit:
+        known["unit_diagonal"] = Check(True, 0.0, "from the form: unit rows, with what they lack added")
+        known["bounded"] = Check(True, 1.0, "from the form: products of unit rows")
+    if exact is None:
+        known["candidates_exact"] = Check(True, 0.0, "no exact block was given")
+    elif S.unit and S.psd_by_form and exact.are_first_rows_of(S.factor):
+        known["candidates_exact"] = Check(True, 0.0, "from the form: the factor is made of the candidates")
+    return known
+
+
+def _psd_by_form(S: SymmetricMatrix) -> Check:
+    # F F^T has n - r eigenvalues 0, and a non-negative diagonal only raises them.
+    floor = 0.0 if S.diagonal is None else min(0.0, float(namespace(S.diagonal).min(S.diagonal)))
+    return Check(
+        floor >= -1e-10, floor, "smallest eigenvalue, from the form: a Gram matrix plus a non-negative diagonal"
+    )
+
+
 def _smallest_eigenvalue(S: SymmetricMatrix) -> tuple[float, str]:
     xp = namespace(S.array)
     if S.n <= DENSE_LIMIT or S.factor is None or S.bounds is not None:
         whole = xp.astype(S.block(slice(0, S.n), slice(0, S.n)), xp.float64)
         return float(xp.linalg.eigvalsh(whole)[0]), "smallest eigenvalue"
     if S.signs is None:
-        # F F^T has n - r eigenvalues 0, and a non-negative diagonal only raises them.
-        floor = 0.0 if S.diagonal is None else float(xp.min(S.diagonal))
-        return min(0.0, floor), "smallest eigenvalue, from the form: a Gram matrix plus a non-negative diagonal"
+        check = _psd_by_form(S)
+        return check.value, check.meaning
     return min(0.0, float(S.factor_eigenvalues()[0])), "smallest eigenvalue, from the signed factor"
+
+
+def _tiles(n: int, width: int) -> Iterator[tuple[slice, slice]]:
+    """Squares that cover the upper triangle of an n x n matrix, made of rows of that width, within a block's memory."""
+    budget = block_bytes()
+    side = max(1, min(isqrt(budget // 32), budget // (32 * max(1, width))))
+    parts = [slice(start, min(start + side, n)) for start in range(0, n, side)]
+    return ((rows, cols) for i, rows in enumerate(parts) for cols in parts[i:])
 
 
 def _largest_entry(S: SymmetricMatrix) -> float:
     # Of a PSD matrix the largest entry is on the diagonal (Cauchy-Schwarz), so this is for the others alone.
     xp = namespace(S.array)
     every = slice(0, S.n)
-    return max(float(xp.max(xp.abs(S.block(rows, every)))) for rows in row_blocks(S.n, S.n * 8))
+    tiles = _tiles(S.n, int(S.array.shape[1])) if S.dense is None else ((r, every) for r in row_blocks(S.n, 16 * S.n))
+    return max(float(xp.max(xp.abs(S.block(*tile)))) for tile in tiles)
 
 
 def _asymmetry(dense: Array) -> float:
@@ -135,23 +180,22 @@ def _asymmetry(dense: Array) -> float:
     )
 
 
-def _deviation(S: SymmetricMatrix, exact: ExactBlock) -> tuple[float, str]:
+def _deviation(S: SymmetricMatrix, exact: ExactCandidates) -> tuple[float, str]:
     xp = namespace(S.array)
-    every = slice(0, exact.n)
-    if exact.n <= ENTRY_LIMIT or S.factor is None or not hasattr(exact, "rows"):
+    if exact.n <= ENTRY_LIMIT or S.factor is None or isinstance(exact, CandidateBlock):
         worst = 0.0
-        for rows in row_blocks(exact.n, exact.n * 8 * 3):
-            block = xp.astype(S.block(rows, every), xp.float64)
-            worst = max(worst, float(xp.max(xp.abs(block - exact.similarity(rows, every)))))
+        for rows, cols in _tiles(exact.n, int(S.array.shape[1])):
+            block = xp.astype(S.block(rows, cols), xp.float64)
+            worst = max(worst, float(xp.max(xp.abs(block - exact.similarity(rows, cols)))))
         return worst, "largest deviation of the candidate block from the exact one"
     return _frobenius(S, exact), "Frobenius norm of the candidate block's deviation, which bounds every entry's"
 
 
-def _frobenius(S: SymmetricMatrix, exact: Any) -> float:
+def _frobenius(S: SymmetricMatrix, exact: CandidateRows) -> float:
     """|F_p sgn F_p^T + diag(a) - P^ P^^T - diag(b)|_F without the n_p x n_p matrix.
 
     With J = [F_p, P^], D = diag(sgn, -1) and e = a - b, its square is tr(D G D G) + 2 e.diag(J D J^T) + e.e, where
-    G = J^T J. b is what rows without evidence lack to a diagonal of 1.
+    G = J^T J. b is the diagonal deficit of rows without evidence: 1 minus their squared length.
     """
     xp = namespace(S.array)
     F: Array = S.factor
@@ -165,8 +209,8 @@ def _frobenius(S: SymmetricMatrix, exact: Any) -> float:
         J = xp.concat([xp.astype(F[rows, :], xp.float64), P], axis=1)
         G = G + J.T @ J
         own = xp.sum(P * P, axis=1)
-        lack = xp.where(own < 0.75, 1 - own, xp.zeros_like(own))
-        e = (0.0 if S.diagonal is None else xp.astype(S.diagonal[rows], xp.float64)) - lack
+        deficit = xp.where(own < 0.75, 1 - own, xp.zeros_like(own))
+        e = (0.0 if S.diagonal is None else xp.astype(S.diagonal[rows], xp.float64)) - deficit
         rest += float(xp.sum(e * (2 * xp.sum(J * J * D, axis=1) + e)))
     M = D[:, None] * G
     return float(np.sqrt(max(0.0, float(xp.sum(M * M.T)) + rest)))

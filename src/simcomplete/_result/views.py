@@ -1,7 +1,7 @@
-"""Other readings of a completed matrix: unit diagonal, exact candidate block, entries clipped.
+"""Other forms of a completed matrix: unit diagonal, exact candidate block, entries clipped.
 
-None of them is free: rescaling to a unit diagonal can raise the error several times over, putting the exact
-candidate block back can cost positive semi-definiteness, and so can clipping. `validity` of the view tells.
+Each has a price: rescaling to a unit diagonal can raise the error several times over; a matrix with the exact
+candidate block put back, or with entries clipped, need not be positive semi-definite. `validity` of the view tells.
 """
 
 from __future__ import annotations
@@ -17,23 +17,24 @@ from simcomplete.errors import InputError
 
 
 def unit_diagonal(S: SymmetricMatrix) -> SymmetricMatrix:
-    """Rescale rows and columns so that the diagonal is 1; a row without any similarity becomes a unit of its own."""
+    """Rescale rows and columns so that the diagonal is 1; a row without any similarity is similar to itself alone."""
     xp = namespace(S.array)
     own = S.diag()
-    alive = own > 0
+    nonzero = own > 0
     if bool(xp.any(own < 0)):
         raise InputError(
             "the diagonal has negative entries, so rows cannot be rescaled to a unit diagonal; use a method "
             "whose result is positive semi-definite"
         )
-    root = xp.sqrt(xp.where(alive, own, xp.ones_like(own)))
-    lonely = xp.astype(~alive, own.dtype)
+    nonzero_or_one = xp.where(nonzero, own, xp.ones_like(own))
+    root = xp.sqrt(nonzero_or_one)
+    zero_rows = xp.astype(~nonzero, own.dtype)
     if S.factor is None:
         dense: Array = S.dense / root[:, None] / root[None, :]
         set_diagonal(dense, xp.ones_like(own))
         return replace(S, dense=dense, unit=S.psd_by_form)
-    diagonal = lonely if S.diagonal is None else S.diagonal / own_or_one(own) + lonely
-    keep = S.diagonal is not None or bool(xp.any(~alive))
+    diagonal = zero_rows if S.diagonal is None else S.diagonal / nonzero_or_one + zero_rows
+    keep = S.diagonal is not None or bool(xp.any(~nonzero))
     F = scaled(S.factor, 1 / root)
     return replace(S, factor=F, diagonal=diagonal if keep else None, unit=S.psd_by_form)
 
@@ -83,9 +84,3 @@ def keep_candidates(S: SymmetricMatrix, exact: Any) -> SymmetricMatrix:
 def clip(S: SymmetricMatrix, low: float = -1.0, high: float = 1.0) -> SymmetricMatrix:
     """Clip entries to [low, high] whenever they are read."""
     return replace(S, bounds=(low, high))
-
-
-def own_or_one(own: Array) -> Array:
-    """Diagonal entries to divide by: 1 where there is nothing to divide."""
-    xp = namespace(own)
-    return xp.where(own > 0, own, xp.ones_like(own))

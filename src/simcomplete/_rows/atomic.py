@@ -22,23 +22,23 @@ def replacing(path: Path) -> Iterator[Path]:
     >>> target.read_text()
     '42'
     """
-    room: Path | None = None
+    folder: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        room = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-        draft = room / path.name
+        folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        draft = folder / path.name
         yield draft
-        if path.is_dir():  # a folder cannot be replaced in one step: step aside, move in, clear away
-            path.rename(room / "old")
+        if path.is_dir():  # a folder cannot be replaced in one step: the old one is moved away first
+            path.rename(folder / "old")
         try:
             draft.replace(path)
         except BaseException:
-            if (room / "old").exists():
-                (room / "old").rename(path)
+            if (folder / "old").exists():
+                (folder / "old").rename(path)
             raise
     except OSError as error:
         error.add_note(f"nothing was written to {path}: is there room and permission?")
         raise
     finally:
-        if room is not None:
-            shutil.rmtree(room, ignore_errors=True)
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)

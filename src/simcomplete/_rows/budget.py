@@ -36,8 +36,16 @@ def row_blocks(n: int, bytes_per_row: int, budget: int | None = None, *, like: A
 
 
 def block_bytes(like: Array = None) -> int:
-    """What a block may take: what `working_memory` set, or the default for the device of `like`."""
-    return _limit.get() or (ACCELERATOR_BYTES if like is not None and on_accelerator(like) else BLOCK_BYTES)
+    """What a block may take: what `working_memory` set, or the default for the device of `like`.
+
+    Where the environment variable SIMCOMPLETE_MEMORY limits memory, the default is at most an eighth of that.
+    """
+    set_here = _limit.get()
+    if set_here:
+        return set_here
+    if like is not None and on_accelerator(like):
+        return ACCELERATOR_BYTES
+    return min(BLOCK_BYTES, max(1, available_bytes() // 8)) if os.environ.get(LIMIT_VARIABLE) else BLOCK_BYTES
 
 
 def triangle_blocks(

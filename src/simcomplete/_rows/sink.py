@@ -1,4 +1,4 @@
-"""A table written row by row to a file, whole or not at all: where a factor goes that need not sit in memory.
+"""A table written row by row to a file, whole or not at all: for a factor that need not be held in memory.
 
 Rows are written through the file and never through a map of it: a full disk is then an error, not a crash.
 """
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._rows.atomic import replacing
+from simcomplete._rows.budget import row_blocks
 from simcomplete._rows.dask import DaskRows, computed
 from simcomplete._rows.progress import track
 from simcomplete._rows.source import SourceRows
@@ -48,7 +49,7 @@ class Output:
             raise InputError(f"out={str(path)!r} exists already; choose another name, or remove it first")
         self._stack = ExitStack()
         self._stream: IO[bytes] | None = None
-        self._rows: _Rows | None = None
+        self._rows: _RowWriter | None = None
 
     def __enter__(self) -> Self:
         self.draft = self._stack.enter_context(replacing(self.path))
@@ -62,23 +63,22 @@ class Output:
         """Whether all rows of a table were."""
         return self._rows is not None and self._rows.at == self._rows.shape[0]
 
-    def table(self, shape: tuple[int, int], dtype: Any) -> _Rows:
+    def table(self, shape: tuple[int, int], dtype: Any) -> _RowWriter:
         """Make the table; its rows are written by assignment to slices, in order. A second one takes its place."""
         self._clear()
         if self.path.suffix == ".zarr":
             zarr = optional("zarr", extra="dask", purpose="writing a .zarr")
             rows = max(1, min(shape[0], CHUNK // (8 * shape[1])))
             made = zarr.create_array(str(self.draft), shape=shape, dtype=np.dtype(dtype), chunks=(rows, shape[1]))
-            self._rows = _Rows(_ByChunk(made), np.dtype(dtype), shape)
+            self._rows = _RowWriter(_ChunkWriter(made), np.dtype(dtype), shape)
             return self._rows
         self._stream = stream = self._stack.enter_context(self.draft.open("wb"))
-        header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_2_0(stream, header)
-        self._rows = _Rows(lambda _, rows: stream.write(rows.data), np.dtype(dtype), shape)
+        write_npy_header(stream, shape, dtype)
+        self._rows = _RowWriter(lambda _, rows: stream.write(rows.data), np.dtype(dtype), shape)
         return self._rows
 
     def _clear(self) -> None:
-        """Take away what another method began to write before it gave up."""
+        """Remove what another method began to write before it failed."""
         if self._stream is not None:
             self._stream.close()
         if self.draft.is_dir():
@@ -86,19 +86,17 @@ class Output:
         self.draft.unlink(missing_ok=True)
 
     def copy(self, table: Any, progress: bool | None = None) -> None:
-        """Write a whole table: one in memory, one that is made row by row, or one that is spread over machines."""
+        """Write a whole table, block by block; one of dask to a .zarr by its workers."""
         if isinstance(table, DaskRows) and self.path.suffix == ".zarr":
             self._clear()
             computed(table.base.rechunk({0: "auto", 1: -1}).to_zarr(str(self.draft), compute=False), progress)
             return
         target = self.table((int(table.shape[0]), int(table.shape[1])), to_numpy(table[:1, :]).dtype)
-        step = max(1, 2**26 // (8 * int(table.shape[1])))
-        for start in track(range(0, int(table.shape[0]), step), "writing", progress):
-            rows = slice(start, min(start + step, int(table.shape[0])))
+        for rows in track(row_blocks(int(table.shape[0]), 24 * int(table.shape[1])), "writing", progress):
             target[rows, :] = to_numpy(table[rows, :])
 
     def read(self, where: Path) -> Any:
-        """Open what was written, at the draft's place or at the final one, without reading it."""
+        """Open what was written, under its temporary or its final name, without reading it."""
         if self._stream is not None and not self._stream.closed:
             self._stream.flush()
             os.fsync(self._stream.fileno())
@@ -107,7 +105,13 @@ class Output:
         return SourceRows(optional("zarr", extra="dask", purpose="a .zarr").open_array(str(where), mode="r"), "out")
 
 
-class _Rows:
+def write_npy_header(stream: Any, shape: tuple[int, ...], dtype: Any) -> None:
+    """Write the head of a `.npy`; the values follow, row by row."""
+    header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_2_0(stream, header)
+
+
+class _RowWriter:
     """Rows written one after the other."""
 
     def __init__(
@@ -124,19 +128,19 @@ class _Rows:
         self.at = stop
 
 
-class _ByChunk:
+class _ChunkWriter:
     """Rows gathered until a chunk is whole: one that is written in parts is unpacked and packed again each time."""
 
     def __init__(self, made: Any) -> None:
         self.made, self.done, self.full = made, 0, 0
-        self.room = np.empty((made.chunks[0], made.shape[1]), made.dtype)
+        self.buffer = np.empty((made.chunks[0], made.shape[1]), made.dtype)
 
     def __call__(self, _: slice, rows: NDArray[Any]) -> None:
         while len(rows):
-            some = rows[: len(self.room) - self.full]
-            self.room[self.full : self.full + len(some)] = some
+            some = rows[: len(self.buffer) - self.full]
+            self.buffer[self.full : self.full + len(some)] = some
             self.full += len(some)
             rows = rows[len(some) :]
-            if self.full == len(self.room) or self.done + self.full == self.made.shape[0]:
-                self.made[self.done : self.done + self.full] = self.room[: self.full]
+            if self.full == len(self.buffer) or self.done + self.full == self.made.shape[0]:
+                self.made[self.done : self.done + self.full] = self.buffer[: self.full]
                 self.done, self.full = self.done + self.full, 0

@@ -12,16 +12,18 @@ from typing import Any
 
 import array_api_compat.numpy
 import numpy as np
-from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from simcomplete._rows import passes
-from simcomplete._rows.budget import require
+from simcomplete._rows.array_like import ArrayLike, Transposed, as_operand
+from simcomplete._rows.budget import block_bytes, require
 from simcomplete._rows.passes import Part, Target, Work
 from simcomplete._rows.xp import Array, Namespace, device, is_numpy, like, namespace, to_numpy
 
+GAP_BYTES = 2**18  # read along sooner than another access is made: one to a zarr array takes milliseconds
 
-class RowTable(NDArrayOperatorsMixin):
+
+class RowTable(ArrayLike):
     """Rows that are read when they are needed; subclasses say how, in `read`.
 
     It can be used as an array: slices of rows, ``.T``, products, ``sum`` and ``mean`` go block by block; what needs
@@ -65,6 +67,11 @@ class RowTable(NDArrayOperatorsMixin):
         return self
 
     @property
+    def size(self) -> int:
+        """How many values."""
+        return self.n * self.d
+
+    @property
     def nbytes(self) -> int:
         """Bytes that all rows take at once."""
         return self.n * self.d * (4 if self.dtype == self.xp.float32 else 8)
@@ -86,8 +93,12 @@ class RowTable(NDArrayOperatorsMixin):
         """Return some rows, in the order asked for."""
         out = np.empty((len(positions), self.shape[1]), self.dtype)
         order = np.argsort(positions, kind="stable")
-        runs = np.flatnonzero(np.diff(positions[order]) > 1) + 1  # rows that lie together are read together
-        for some in np.split(order, runs):
+        # Rows that lie near each other are read together: a gap is read through where that is quicker than one more
+        # access, as long as what is read at once stays within a block.
+        gap = max(1, GAP_BYTES // (8 * self.d))
+        block = positions[order] // max(1, block_bytes() // (4 * 8 * self.d))
+        apart = (np.diff(positions[order]) > gap) | (np.diff(block) > 0)
+        for some in np.split(order, np.flatnonzero(apart) + 1):
             if len(some):
                 first = int(positions[some[0]])
                 out[some] = self.read(first, int(positions[some[-1]]) + 1)[positions[some] - first]
@@ -137,11 +148,8 @@ class RowTable(NDArrayOperatorsMixin):
         if isinstance(rows, slice):
             start, stop, step = rows.indices(self.shape[0])
             return self.read(start, max(start, stop))[::step, columns] if step > 0 else self.whole()[key]
-        if isinstance(rows, (int, np.integer)):
-            return self.take(np.array([rows]) % self.shape[0])[0, columns]
-        positions = np.asarray(rows)
-        positions = np.flatnonzero(positions) if positions.dtype == bool else positions % self.shape[0]
-        return self.take(positions)[:, columns]
+        positions = np.arange(self.n)[rows]  # NumPy's own rules: negative numbers, masks, IndexError
+        return self.take(np.atleast_1d(positions))[slice(None) if positions.ndim else 0, columns]
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -152,7 +160,7 @@ class RowTable(NDArrayOperatorsMixin):
         return Transposed(self)
 
     def __matmul__(self, right: Any) -> Any:
-        right = _operand(right)
+        right = as_operand(right)
         parts = self.fold(
             lambda rows, _: [rows @ right],
             lambda a, b: a + b,
@@ -163,34 +171,34 @@ class RowTable(NDArrayOperatorsMixin):
         return parts[0] if len(parts) == 1 else self.xp.concat(parts)
 
     def __rmatmul__(self, left: Any) -> Any:
-        left = _operand(left)
+        left = as_operand(left)
 
         def product(rows: Array, start: int) -> Array:
             return left[..., start : start + int(rows.shape[0])] @ rows
 
-        return self._sums(product)
+        return self.add(product)
 
-    def _sums(self, work: Work[Any]) -> Any:
-        """Add what `work` makes of every block, numbers or lists."""
+    def add(self, work: Work[Any]) -> Any:
+        """Add what `work` makes of every block: numbers, arrays or lists."""
         return self.fold(work, operator.add, bytes_per_row=16 * self.d, label="product", progress=False)
 
-    def sum(self, axis: int | None = None) -> Any:
+    def sum(self, axis: int | None = None, **settings: Any) -> Any:
         """Sum over all values, over rows (axis 0) or over columns (axis 1), block by block."""
+        if any(value is not None for value in settings.values()):  # np.sum passes dtype=None, out=None
+            return np.sum(np.asarray(self), axis=axis, **settings)
         xp = self.xp
         if axis in (1, -1):
-            return xp.concat(self._sums(lambda rows, _: [xp.sum(rows, axis=1)]))
-        return self._sums(lambda rows, _: xp.sum(rows, axis=axis))
+            return xp.concat(self.add(lambda rows, _: [xp.sum(rows, axis=1)]))
+        return self.add(lambda rows, _: xp.sum(rows, axis=axis))
 
-    def mean(self, axis: int | None = None) -> Any:
+    def mean(self, axis: int | None = None, **settings: Any) -> Any:
         """Mean of all values, over rows (axis 0) or over columns (axis 1), block by block."""
+        if any(value is not None for value in settings.values()):
+            return np.mean(np.asarray(self), axis=axis, **settings)
         return self.sum(axis) / {None: self.n * self.d, 0: self.n, 1: self.d, -1: self.d, -2: self.n}[axis]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.asarray(to_numpy(self.whole()), dtype=dtype)
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **settings: Any) -> Any:
-        arrays = [np.asarray(x) if isinstance(x, (RowTable, Transposed)) else x for x in inputs]
-        return getattr(ufunc, method)(*arrays, **settings)
 
     def __array_namespace__(self, api_version: str | None = None) -> Namespace:
         return self.xp
@@ -254,38 +262,6 @@ class HeldRows(RowTable):
         return self.array[key]
 
 
-class Transposed:
-    """The transpose of a row table: products go block by block, `np.asarray` reads it whole."""
-
-    def __init__(self, table: RowTable) -> None:
-        self.T = table
-        self.shape, self.dtype = table.shape[::-1], table.dtype
-
-    def __matmul__(self, right: Any) -> Any:
-        right = self.T if right is self.T else _operand(right)
-
-        def product(rows: Array, start: int) -> Array:
-            other = rows if right is self.T else right[start : start + int(rows.shape[0])]
-            return rows.T @ other
-
-        return self.T._sums(product)
-
-    def __rmatmul__(self, left: Any) -> Any:
-        left = _operand(left)
-        return (self.T @ left.T).T
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return np.asarray(self.T, dtype=dtype).T
-
-    # NumPy arrays leave products to this object instead of making an array of it.
-    __array_ufunc__ = None
-
-
 def as_table(rows: Array | RowTable) -> RowTable:
     """Rows as a table: one as it is, an array wrapped."""
     return rows if isinstance(rows, RowTable) else HeldRows(rows)
-
-
-def _operand(x: Any) -> Any:
-    """The other side of a product, as an array."""
-    return np.asarray(x) if isinstance(x, (RowTable, Transposed, list)) else x

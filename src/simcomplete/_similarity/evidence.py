@@ -25,7 +25,7 @@ def combined(n_p: int, without: int, zero: tuple[int, ...], queries: Evidence, m
 
 
 @dataclass(frozen=True)
-class Uncounted:
+class LazyEvidence:
     """Evidence that is counted when somebody asks: a method that works on samples has no use for it."""
 
     samples: RowTable

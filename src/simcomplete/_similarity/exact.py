@@ -6,10 +6,10 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simcomplete._rows.derived import UnitRows
 from simcomplete._rows.table import RowTable, as_table
-from simcomplete._rows.xp import Array, astype, namespace, set_entries, to_numpy, zeros
+from simcomplete._rows.xp import Array, astype, namespace, set_entries, zeros
 from simcomplete._similarity.measure import Measure
 from simcomplete._similarity.products import prepare
 
@@ -66,15 +66,22 @@ class CandidateRows:
         set_entries(S, own - rows.start, own - cols.start, zeros(S, (len(own),)) + 1)
         return S
 
-    def parts(self) -> tuple[NDArray[Any], dict[str, Any]]:
-        """What a file needs to bring this back."""
-        return to_numpy(self.source.whole()), {"kind": "rows", **asdict(self.measure)}
+    def are_first_rows_of(self, factor: Any) -> bool:
+        """Whether a factor begins with these candidates, made unit when they are read."""
+        if not isinstance(factor, UnitRows):
+            return False
+        held = self.source.held
+        return factor.source is self.source or (held is not None and factor.source.held is held)
+
+    def to_table_and_metadata(self) -> tuple[RowTable, dict[str, Any]]:
+        """What a file needs to bring this back: the candidates, not read yet, and how they are compared."""
+        return self.source, {"kind": "rows", **asdict(self.measure)}
 
 
 class CandidateBlock:
     """The exact similarities of candidates, given as a matrix."""
 
-    def __init__(self, S: Array) -> None:
+    def __init__(self, S: Array | RowTable) -> None:
         self.S = S
         self.n = int(S.shape[0])
 
@@ -82,14 +89,17 @@ class CandidateBlock:
         """Return a block."""
         return self.S[rows, cols]
 
-    def parts(self) -> tuple[NDArray[Any], dict[str, Any]]:
+    def are_first_rows_of(self, factor: Any) -> bool:
+        """They are no rows."""
+        return False
+
+    def to_table_and_metadata(self) -> tuple[RowTable, dict[str, Any]]:
         """What a file needs to bring this back."""
-        return to_numpy(self.S), {"kind": "block"}
+        return as_table(self.S), {"kind": "block"}
 
 
-def revive(array: NDArray[Any], facts: dict[str, Any]) -> CandidateRows | CandidateBlock:
-    """Bring candidates back from what `parts` gave."""
-    if facts["kind"] == "block":
-        return CandidateBlock(array)
-    settings = {name: value for name, value in facts.items() if name != "kind"}
-    return CandidateRows(as_table(array), Measure(**settings))
+def from_table_and_metadata(table: RowTable, metadata: dict[str, Any]) -> CandidateRows | CandidateBlock:
+    """Bring candidates back from what `to_table_and_metadata` gave."""
+    if metadata["kind"] == "block":
+        return CandidateBlock(table.array_like)
+    return CandidateRows(table, Measure(**{name: value for name, value in metadata.items() if name != "kind"}))

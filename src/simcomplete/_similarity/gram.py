@@ -29,7 +29,7 @@ class FirstPass(NamedTuple):
         Gram matrix of H'.
     marks : array of shape (m,)
         ``c^T H'`` with fixed weights c: decides the signs of eigenvectors, the same by every route.
-    turn : array of shape (m,)
+    reflector : array of shape (m,)
         The unit vector u of the reflection.
     without : int
         Pairs of B without evidence.
@@ -39,13 +39,13 @@ class FirstPass(NamedTuple):
 
     G: Array
     marks: Array
-    turn: Array
+    reflector: Array
     without: int
     empty: tuple[int, ...]
 
-    def turned_back(self) -> Array:
+    def reflected_back(self) -> Array:
         """Return the Gram matrix of H itself."""
-        return reflect(reflect(self.G, self.turn).T, self.turn)
+        return reflect(reflect(self.G, self.reflector).T, self.reflector)
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class GramOf:
     """What the first pass does with a block of candidates."""
 
     reader: Reader
-    turn: Array
+    reflector: Array
 
     def __call__(self, X: Array, start: int) -> FirstPass:
         """Return the sums over one block."""
@@ -62,13 +62,13 @@ class GramOf:
         xp = namespace(H)
         empty = tuple(int(k) + start for k in zero)
         without = int(xp.sum(xp.astype(~supported, xp.int64)))
-        H = subtract_outer(H, 2 * (H @ self.turn), self.turn)  # H is ours: reflected in its place
-        return FirstPass(symmetric_product(H), weights(start, H) @ H, self.turn, without, empty)
+        H = subtract_outer(H, 2 * (H @ self.reflector), self.reflector)  # H is ours: reflected in its place
+        return FirstPass(symmetric_product(H), weights(start, H) @ H, self.reflector, without, empty)
 
 
 def merge(a: FirstPass, b: FirstPass) -> FirstPass:
     """Add two sums."""
-    return FirstPass(a.G + b.G, a.marks + b.marks, a.turn, a.without + b.without, a.empty + b.empty)
+    return FirstPass(a.G + b.G, a.marks + b.marks, a.reflector, a.without + b.without, a.empty + b.empty)
 
 
 def reflect(H: Array, u: Array) -> Array:

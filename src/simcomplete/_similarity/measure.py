@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcomplete._rows.validate import check_number
 from simcomplete._rows.xp import Array, namespace
@@ -42,6 +43,12 @@ class Measure:
             )
         return self
 
+    def as_params(self) -> dict[str, Any]:
+        """The settings as they are recorded with a result: the paper's two remarks only where they are on."""
+        remarks = {"epsilon": self.epsilon, "positive": self.positive}
+        used = {name: value for name, value in remarks.items() if value}
+        return {"metric": self.metric, "min_overlap": self.min_overlap, **used}
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -51,6 +58,14 @@ class Evidence:
     pairs_without: int
     rows_without: tuple[int, ...]
     min_overlap: int = 1
+
+    def diagonal_deficit(self, n: int, measure: Measure) -> NDArray[np.float64] | None:
+        """What rows without any evidence lack on the diagonal of n rows; None where there are no such rows."""
+        if not self.rows_without:
+            return None
+        deficit = np.zeros(n)
+        deficit[list(self.rows_without)] = 0.5 if measure.positive else 1.0
+        return deficit
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""

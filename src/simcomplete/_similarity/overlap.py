@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from simcomplete._rows.budget import require, triangle_blocks
+from simcomplete._rows.budget import require, row_blocks, triangle_blocks
 from simcomplete._rows.progress import track
-from simcomplete._rows.table import RowTable
+from simcomplete._rows.table import RowTable, as_table
 from simcomplete._rows.validate import as_rows
 from simcomplete._rows.xp import Array, astype, namespace, set_diagonal, to_numpy, zeros
 from simcomplete._similarity.measure import Evidence, Measure, Metric, to_unit_interval
 from simcomplete._similarity.products import cross, part, prepare
+
+TEMPORARIES = 8  # arrays of the size of one block of similarities that its products take
 
 
 def overlap_similarity(
@@ -140,6 +142,28 @@ def overlap_evidence(samples: RowTable, measure: Measure, *, progress: bool | No
     for i, _, supported in _triangle(samples.whole(), measure, progress):
         tally.add(i, supported)
     return tally.evidence(measure)
+
+
+def overlap_with(X: Array, rows: Array | RowTable, measure: Measure, progress: bool | None = None) -> Array:
+    """Similarities of new samples with others over common features, (new, others) in float64."""
+    xp, table = namespace(X), as_table(rows)
+    S0 = zeros(X, (int(X.shape[0]), table.n), xp.float64)
+    for new, others, S in overlap_blocks(X, table, measure, progress):
+        S0[new, others] = S
+    return S0
+
+
+def overlap_blocks(
+    X: Array, rows: Array | RowTable, measure: Measure, progress: bool | None = None
+) -> Iterator[tuple[slice, slice, Array]]:
+    """The same a block at a time: which new samples, which others, and their similarities."""
+    xp, table, m = namespace(X), as_table(rows), int(X.shape[0])
+    for new in track(row_blocks(m, table.d * 8 * TEMPORARIES), "new rows", progress):
+        a = prepare(xp.astype(X[new, :], xp.float64), measure)
+        for others in row_blocks(table.n, ((new.stop - new.start) + table.d) * 8 * TEMPORARIES):
+            b = prepare(xp.astype(table[others, :], xp.float64), measure)
+            S, _ = cross(a, b, measure)
+            yield new, others, to_unit_interval(S) if measure.positive else S
 
 
 def _triangle(X: Array, measure: Measure, progress: bool | None) -> Iterator[tuple[slice, Array, Array]]:

@@ -7,19 +7,19 @@ import numpy as np
 from simcomplete._result.certificate import Certificate
 from simcomplete._rows.xp import Array, like, namespace, to_numpy
 from simcomplete._similarity.operator import Operator
-from simcomplete._spectral.objective import Problem
 from simcomplete._spectral.penalties import Vector
+from simcomplete._spectral.problem import SpectralProblem
 
 EXTRA = 8  # vectors in the block that looks for larger eigenvalues outside
 STEPS = 3  # products with it
 
 
-def certify(problem: Problem, V: Array, w: Vector, *, verify: bool = True, seed: int = 0) -> Certificate:
+def certify(problem: SpectralProblem, V: Array, w: Vector, *, verify: bool = True, seed: int = 0) -> Certificate:
     """Judge a factor against the optimum that the `rank` largest eigenvalues `w` of S0 allow.
 
     Parameters
     ----------
-    problem : Problem
+    problem : SpectralProblem
         What V should minimise.
     V : array of shape (n, rank), float64
         The factor.
@@ -47,27 +47,27 @@ def certify(problem: Problem, V: Array, w: Vector, *, verify: bool = True, seed:
         rank = numerical_rank(shrunk, problem.operator.n)
         objective = problem.scale + float(np.sum(shrunk**2 - 2 * shrunk * w))
         objective += problem.weight * problem.penalty.value(shrunk)
-    return drawn_up(problem, w, objective, rank, (residual, absolute, outside), verify)
+    return build_certificate(problem, w, objective, rank, (residual, absolute, outside), verify)
 
 
-def drawn_up(
-    problem: Problem,
+def build_certificate(
+    problem: SpectralProblem,
     w: Vector,
     objective: float,
     rank: int,
-    found: tuple[float | None, float | None, float | None],
+    residuals: tuple[float | None, float | None, float | None],
     verified: bool,
 ) -> Certificate:
-    """Write the certificate; `found` are relative and absolute residual, and the largest eigenvalue outside."""
+    """Write the certificate; `residuals` are relative, absolute, and the largest eigenvalue outside."""
     bound = problem.optimum(w)
     return Certificate(
         objective=objective,
         lower_bound=bound,
         gap=max(objective - bound, 0.0),
         scale=problem.scale,
-        residual=found[0],
-        absolute_residual=found[1],
-        largest_outside=found[2],
+        residual=residuals[0],
+        absolute_residual=residuals[1],
+        largest_outside=residuals[2],
         smallest_kept=float(w[max(rank, 1) - 1]),
         rank=rank,
         rank_below_bound=rank < problem.rank,
@@ -93,14 +93,14 @@ def _directions(V: Array, SV: Array, gram: Vector, rank: int) -> tuple[Array, Ar
     correlation = gram / safe[:, None] / safe[None, :]
     if np.max(np.abs(correlation - np.diag(np.diag(correlation)))) < 1e-6:
         kept = np.argsort(-length, kind="stable")[:rank]
-        turn = np.eye(len(length))[:, kept] / length[kept]
+        rotation = np.eye(len(length))[:, kept] / length[kept]
     else:
         s, Q = np.linalg.eigh((gram + gram.T) / 2)
         # A descended factor has columns on their way to 0, which point nowhere yet.
         grown = int(np.sum(s > 1e-8 * s[-1]))
-        turn = Q[:, ::-1][:, :grown] / np.sqrt(s[::-1][:grown])
-    turn = like(turn, V, dtype=V.dtype)
-    return V @ turn, SV @ turn
+        rotation = Q[:, ::-1][:, :grown] / np.sqrt(s[::-1][:grown])
+    rotation = like(rotation, V, dtype=V.dtype)
+    return V @ rotation, SV @ rotation
 
 
 def _residual(U: Array, SU: Array) -> tuple[float, float]:

@@ -14,10 +14,10 @@ import numpy as np
 from simcomplete._result.certificate import Certificate
 from simcomplete._rows.xp import Array, like, namespace, to_numpy
 from simcomplete._similarity.operator import DenseSimilarity
-from simcomplete._spectral.certify import drawn_up, largest_outside, numerical_rank
+from simcomplete._spectral.certify import build_certificate, largest_outside, numerical_rank
 from simcomplete._spectral.eigen.reduced import FactorOf, Reduced
-from simcomplete._spectral.objective import Problem
 from simcomplete._spectral.penalties import Vector
+from simcomplete._spectral.problem import SpectralProblem
 
 
 class Sums(NamedTuple):
@@ -65,7 +65,7 @@ def compared(U: Array, SU: Array, w: Array) -> Sums:
     return Sums(xp.sum((SU - U * w) ** 2, axis=0), xp.sum(U * SU, axis=0))
 
 
-def certify_passes(problem: Problem, reduced: Reduced, w: Vector, seed: int = 0) -> Certificate:
+def certify_passes(problem: SpectralProblem, reduced: Reduced, w: Vector, seed: int = 0) -> Certificate:
     """Judge the exact structured solution; see `certify`, which holds the whole factor and asks the same.
 
     That the w are the largest is asked of the small problem, which has all eigenvalues of S0 that are not 0.
@@ -77,11 +77,11 @@ def certify_passes(problem: Problem, reduced: Reduced, w: Vector, seed: int = 0)
     if rank < int(reduced.small.shape[0]):
         outside = largest_outside(DenseSimilarity(reduced.small), reduced.Y[:, :rank], seed)
     if rank == 0:
-        return drawn_up(problem, w, problem.scale, 0, (0.0, 0.0, outside), True)
+        return build_certificate(problem, w, problem.scale, 0, (0.0, 0.0, outside), True)
     keep = np.zeros(int(reduced.lift.shape[1]))
     keep[:rank] = 1.0
     rows, below = reduced.factor(keep)
-    rows, below = FactorOf(rows.reader, rows.turn, rows.lift[:, :rank]), below[:, :rank]
+    rows, below = FactorOf(rows.reader, rows.reflector, rows.lift[:, :rank]), below[:, :rank]
     numbers, width = like(w[:rank], below), operator.candidates.width
     room = operator.bytes_per_row + 8 * 5 * rank
     source, shown = operator.candidates.source, operator.progress
@@ -97,4 +97,6 @@ def certify_passes(problem: Problem, reduced: Reduced, w: Vector, seed: int = 0)
     objective = float(np.sum(gram_v**2)) - 2 * float(np.sum(s[:rank] * products)) + problem.scale
     objective += problem.weight * problem.penalty.value(np.maximum(np.linalg.eigvalsh((gram_v + gram_v.T) / 2), 0.0))
     error = np.sqrt(to_numpy(outer.first) / np.diag(gram))
-    return drawn_up(problem, w, objective, rank, (float(np.max(error / w[:rank])), float(np.max(error)), outside), True)
+    return build_certificate(
+        problem, w, objective, rank, (float(np.max(error / w[:rank])), float(np.max(error)), outside), True
+    )

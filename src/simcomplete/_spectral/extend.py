@@ -11,40 +11,22 @@ of V back. For SMCNN, w = s + weight/2 and this is the ridge solution (V^T V + w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from simcomplete._result.completion import Completion
-from simcomplete._rows.budget import row_blocks
-from simcomplete._rows.progress import track
+from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.xp import Array, like, namespace, to_numpy, zeros
-from simcomplete._similarity.measure import Measure, to_unit_interval
-from simcomplete._similarity.products import cross, prepare
-from simcomplete._spectral.penalties import (
-    NoPenalty,
-    Nuclear,
-    NuclearMinusFrobenius,
-    Penalty,
-    SquaredFrobenius,
-    Vector,
-)
-
-# The penalty that a completion was made with, by method and from its parameters: the methods rows can be added to.
-PENALTIES: Mapping[str, Callable[[dict[str, Any]], Penalty]] = {
-    "smcnn": lambda params: Nuclear(),
-    "smcnmf": lambda params: NuclearMinusFrobenius(),
-    "smc_nr": lambda params: NoPenalty(),
-    "smc_f": lambda params: SquaredFrobenius(0.5 if params["variant"] == "paper" else 1.0),
-}
-
-TEMPORARIES = 8  # arrays of the size of one block of similarities that its products take
+from simcomplete._similarity.measure import Measure
+from simcomplete._similarity.operator import OverlapSimilarity
+from simcomplete._similarity.overlap import overlap_blocks, overlap_with
+from simcomplete._spectral.penalties import Penalty, Vector
 
 
 @dataclass(frozen=True)
-class Extension:
+class SpectralExtension:
     """Fitted rows and what turns similarities with them into rows of their factor.
 
     Attributes
@@ -65,10 +47,10 @@ class Extension:
     >>> from simcomplete._similarity.overlap import overlap_similarity
     >>> from simcomplete._spectral.solvers.exact import solve
     >>> from simcomplete._spectral.penalties import Nuclear
-    >>> from simcomplete._spectral.objective import Problem
+    >>> from simcomplete._spectral.problem import SpectralProblem
     >>> X = np.array([[3.0, 4.0, 1.0], [2.0, np.nan, 1.0], [np.nan, 1.0, 5.0]])
-    >>> V, _ = solve(Problem(DenseSimilarity(overlap_similarity(X)), Nuclear(), weight=0.1, rank=2))
-    >>> new = Extension(X, Measure(), V, inverse(V, Nuclear(), 0.1)).transform(X)
+    >>> V, _ = solve(SpectralProblem(DenseSimilarity(overlap_similarity(X)), Nuclear(), weight=0.1, rank=2))
+    >>> new = SpectralExtension(X, Measure(), V, inverse(V, Nuclear(), 0.1)).transform(X)
     >>> bool(np.allclose(new, V, atol=1e-12))
     True
     """
@@ -81,35 +63,29 @@ class Extension:
     def transform(self, X: Array, progress: bool | None = None) -> Array:
         """Rows of the factor for new samples, each from its own similarities alone."""
         V = zeros(self.factor, (int(X.shape[0]), int(self.factor.shape[1])))
-        for new, fitted, S in self.blocks(X, progress):
+        for new, fitted, S in overlap_blocks(X, self.rows, self.measure, progress):
             V[new, :] += S @ self.factor[fitted, :]
         return V @ self.inverse
 
     def overlap(self, X: Array, progress: bool | None = None) -> Array:
         """Similarities over common features of new samples with all fitted rows, not completed."""
-        S0 = zeros(self.factor, (int(X.shape[0]), int(self.rows.shape[0])))
-        for new, fitted, S in self.blocks(X, progress):
-            S0[new, fitted] = S
-        return S0
+        return overlap_with(X, self.rows, self.measure, progress)
 
-    def blocks(self, X: Array, progress: bool | None = None) -> Iterator[tuple[slice, slice, Array]]:
-        """Similarities of new samples with fitted rows, in float64, a block at a time."""
-        xp = namespace(self.rows)
-        (m, d), n = X.shape, int(self.rows.shape[0])
-        for new in track(row_blocks(m, d * 8 * TEMPORARIES), "new rows", progress):
-            a = prepare(xp.astype(X[new, :], xp.float64), self.measure)
-            for fitted in row_blocks(n, ((new.stop - new.start) + d) * 8 * TEMPORARIES):
-                b = prepare(xp.astype(self.rows[fitted, :], xp.float64), self.measure)
-                S, _ = cross(a, b, self.measure)
-                yield new, fitted, to_unit_interval(S) if self.measure.positive else S
+    def among(self, X: Array) -> Array:
+        """Completed similarities of new samples among each other; a row without evidence has 1 with itself."""
+        V = self.transform(X, False)
+        deficit = OverlapSimilarity(HeldRows(X), self.measure, False).diagonal_deficit()
+        S = V @ V.T
+        if deficit is not None:
+            S[np.diag_indices(len(deficit))] += 1.0 * (deficit > 0)
+        return S
 
 
-def extension(done: Completion, rows: Array, measure: Measure) -> Extension:
+def extension(done: Completion, rows: RowTable, measure: Measure, penalty: Penalty) -> SpectralExtension:
     """What adds rows to a completion of `rows`, all of them candidate and query at once."""
     xp = namespace(done.factor)
     V = xp.astype(done.factor, xp.float64, copy=False)
-    penalty = PENALTIES[done.method](done.params)
-    return Extension(rows, measure, V, inverse(V, penalty, done.params["penalty"]))
+    return SpectralExtension(rows.whole(), measure, V, inverse(V, penalty, done.params["penalty"]))
 
 
 def inverse(V: Array, penalty: Penalty, weight: float) -> Array:

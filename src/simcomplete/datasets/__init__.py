@@ -1,4 +1,4 @@
-"""Data to try things on, and tables from files."""
+"""Data sets by name, and tables from files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from simcomplete.datasets import _bundled as bundled
 from simcomplete.datasets._catalogue import CATALOGUE
 from simcomplete.datasets._dataset import Dataset
-from simcomplete.datasets._files import read_table, spellings
+from simcomplete.datasets._files import missing_tokens, read_table
 from simcomplete.datasets._named import FOLDER_VARIABLE, folder_of, load_named
 from simcomplete.datasets._table import Options, Table
 
@@ -30,17 +30,17 @@ def names() -> list[str]:
 
 
 def available(path: PathLike | None = None) -> dict[str, tuple[Path, ...]]:
-    """Tell which data sets `load` would find, without reading them.
+    """Return the data sets that `load` would find, without reading them.
 
     Parameters
     ----------
     path : str or path, optional
-        The folder to look in; the one named by the environment variable SIMCOMPLETE_DATA unless told.
+        The folder to look in; by default the one named by the environment variable SIMCOMPLETE_DATA.
 
     Returns
     -------
     dict
-        Name and files of each; bundled ones have no files.
+        The files of each, by name; bundled data sets have none.
 
     Examples
     --------
@@ -48,12 +48,12 @@ def available(path: PathLike | None = None) -> dict[str, tuple[Path, ...]]:
     ()
     """
     folder = folder_of(path)
-    found: dict[str, tuple[Path, ...]] = {name: () for name in bundled.LOADERS if bundled.usable(name)}
+    by_name: dict[str, tuple[Path, ...]] = {name: () for name in bundled.LOADERS if bundled.usable(name)}
     for name, entry in CATALOGUE.items():
         files = () if folder is None else entry.find(folder)
         if files:
-            found[name] = files
-    return dict(sorted(found.items()))
+            by_name[name] = files
+    return dict(sorted(by_name.items()))
 
 
 def load(
@@ -70,30 +70,29 @@ def load(
     ----------
     name : str
         One of `names()`, or NAME of a file NAME.npz, .npy, .parquet or .csv in the folder; with a file as `path`,
-        what to call the data.
+        any name for the data.
     path : str or path, optional
-        A folder that holds the files of the data set, or one file to read. Unless told it is the folder named by
-        the environment variable SIMCOMPLETE_DATA.
+        A folder with the files of the data set, or one file to read. By default the folder named by the environment
+        variable SIMCOMPLETE_DATA.
     limit : int, optional
-        Load only the first rows; of three million word vectors one seldom needs all.
+        Load only the first rows, for example of three million word vectors.
     missing : str, number or several, optional
-        What else stands for a missing value in the files; see `read_table`.
+        Further values in the files that mean missing; see `read_table`.
     download : bool
-        Where there are no files, download from OpenML the sets that are there (cifar10, mnist, usps). Nothing is
-        downloaded unless this is True.
+        Where there are no files, download from OpenML, which has cifar10, mnist and usps. Nothing is downloaded
+        unless this is True.
 
     Returns
     -------
     Dataset
-        The samples `X`, their classes `y`, the `image_shape` and `labels` where there are such, and the `files`.
+        The samples `X`, their classes `y`, the `image_shape` and `labels` where the data have them, and the `files`.
 
     Raises
     ------
     InputError
-        The name is not known, or no file was found; the message says which were looked for, where, and where they
-        come from.
+        The name is not known, or no file was found; the message names the files, the folder, and their source.
     FileFormatError
-        A file is truncated, damaged, hostile or of another format.
+        A file is truncated, damaged, malicious or of another format.
 
     Examples
     --------
@@ -101,4 +100,4 @@ def load(
     >>> data.X.shape, data.image_shape
     ((1797, 64), (8, 8))
     """
-    return load_named(name, path, Options(missing=spellings(missing), limit=limit), download)
+    return load_named(name, path, Options(missing=missing_tokens(missing), limit=limit), download)

@@ -1,4 +1,4 @@
-"""Data that comes with what is installed already; nothing is downloaded."""
+"""Data sets that come with installed packages; nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from simcomplete.datasets._formats.cifar import WEIGHTS
+from simcomplete.datasets._formats.cifar import GREY_WEIGHTS
 from simcomplete.datasets._table import Table
 from simcomplete.errors import optional
 
-SIDE = 16
+PATCH_SIDE = 16
 
 
 def digits() -> Table:
     """Scikit-learn's bundled handwritten digits: 1797 pictures of 8 x 8 grey values from 0 to 16."""
-    # Here and not above: loading scikit-learn's readers takes longer than reading most files.
+    # Imported here: scikit-learn's readers take longer to load than most files.
     from sklearn.datasets import load_digits
 
     bunch = load_digits()
@@ -24,26 +24,26 @@ def digits() -> Table:
 
 
 def patches() -> Table:
-    """Grey patches of 16 x 16 that tile scikit-learn's two bundled photographs; the class is the photograph.
+    """Grey patches of 16 x 16 pixels that tile scikit-learn's two bundled photographs; the class is the photograph.
 
-    They do not overlap, so that no patch is a shifted copy of another.
+    Patches do not overlap, so that none is a shifted copy of another.
     """
     optional("PIL", extra="cli", purpose="the data set 'patches' (two photographs)")
     from sklearn.datasets import load_sample_images
 
     rows = []
     for picture in load_sample_images().images:
-        grey = np.rint(picture.astype(np.float64) @ WEIGHTS)
-        down, across = grey.shape[0] // SIDE, grey.shape[1] // SIDE
-        tiles = grey[: down * SIDE, : across * SIDE].reshape(down, SIDE, across, SIDE)
-        rows.append(tiles.transpose(0, 2, 1, 3).reshape(-1, SIDE * SIDE))
+        grey = np.rint(picture.astype(np.float64) @ GREY_WEIGHTS)
+        down, across = grey.shape[0] // PATCH_SIDE, grey.shape[1] // PATCH_SIDE
+        tiles = grey[: down * PATCH_SIDE, : across * PATCH_SIDE].reshape(down, PATCH_SIDE, across, PATCH_SIDE)
+        rows.append(tiles.transpose(0, 2, 1, 3).reshape(-1, PATCH_SIDE * PATCH_SIDE))
     y = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
-    return Table(np.concatenate(rows), y=y, image_shape=(SIDE, SIDE))
+    return Table(np.concatenate(rows), y=y, image_shape=(PATCH_SIDE, PATCH_SIDE))
 
 
 LOADERS: dict[str, Callable[[], Table]] = {"digits": digits, "patches": patches}
 
 
 def usable(name: str) -> bool:
-    """Tell whether what the data set needs is installed."""
+    """Return whether the packages that a data set needs are installed."""
     return name != "patches" or find_spec("PIL") is not None

@@ -1,4 +1,4 @@
-"""What `load` gives: samples with what is known about them."""
+"""The result of `load`: samples with their classes, labels and files."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from simcomplete.datasets._table import Table
 
 @dataclass(frozen=True)
 class Dataset:
-    """Samples with what is known about them.
+    """Samples with their classes, labels and files.
 
     Attributes
     ----------
     name : str
-        What the data are called.
+        The name of the data set.
     X : ndarray, shape (n, d)
         The samples; NaN where a value is missing.
     y : ndarray, shape (n,), optional
         The class of each sample.
     image_shape : tuple of int, optional
-        Height and width where each sample is a picture.
+        Height and width where the samples are images.
     labels : list of str, optional
         One name per sample.
     files : tuple of Path
-        What was read, in the order of the rows; empty for bundled and downloaded data.
+        The files that were read, in the order of the rows; empty for bundled and downloaded data.
 
     Examples
     --------
@@ -46,5 +46,5 @@ class Dataset:
 
 
 def from_table(name: str, table: Table, files: tuple[Path, ...] = ()) -> Dataset:
-    """Give a table a name."""
+    """Return a table as a data set."""
     return Dataset(name, table.values, table.y, table.image_shape, table.labels, files)

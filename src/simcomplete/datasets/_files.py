@@ -1,4 +1,4 @@
-"""Tables from files: which format a file has, and what may be told to its reader."""
+"""Tables from files: the format of a file, and the options that its reader accepts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from simcomplete._rows.validate import check_number
 from simcomplete.datasets._formats import arrays, cifar, idx, parquet, svmlight, text, vectors
-from simcomplete.datasets._formats.source import PACKED
+from simcomplete.datasets._formats.source import COMPRESSED_ENDINGS
 from simcomplete.datasets._table import Options, Table
 from simcomplete.errors import FileFormatError, InputError
 
@@ -22,24 +22,24 @@ ENDINGS = ".npy, .npz, .csv, .parquet, .tsv, .svm, .bin, .vec, .txt, -ubyte"
 
 @dataclass(frozen=True)
 class Format:
-    """How files of a format are called and read."""
+    """A file format: the pattern of its names, its reader, and whether files may be compressed."""
 
     pattern: str
     read: Callable[[Path, Options], Table]
-    packed: bool = True  # whether it may also end in .gz, .bz2 or .xz
+    compressible: bool = True  # the name may also end in .gz, .bz2 or .xz
 
 
 FORMATS = {
-    "npy": Format(r".*\.npy", arrays.read_npy, packed=False),
-    "npz": Format(r".*\.npz", arrays.read_npz, packed=False),
-    "csv": Format(r".*\.(csv|tsv)", text.read, packed=False),
-    "parquet": Format(r".*\.parquet", parquet.read, packed=False),
-    "idx": Format(r".*[.-](idx\d-ubyte|idx\d?|ubyte)", idx.read),
-    "cifar_binary": Format(r".*(data_batch_\d+|test_batch)\.bin", cifar.read_binary),
-    "cifar_batch": Format(r".*(data_batch_\d+|test_batch)", cifar.read_batch),
-    "word2vec": Format(r".*\.bin", vectors.read_binary),
-    "vectors": Format(r".*\.(txt|vec)", vectors.read_text),
-    "svmlight": Format(r".*\.(svm|svmlight|libsvm|t|tr|val)", svmlight.read),
+    "npy": Format(r".*\.npy", arrays.read_npy, compressible=False),
+    "npz": Format(r".*\.npz", arrays.read_npz, compressible=False),
+    "csv": Format(r".*\.(csv|tsv)", text.read_csv, compressible=False),
+    "parquet": Format(r".*\.parquet", parquet.read_parquet, compressible=False),
+    "idx": Format(r".*[.-](idx\d-ubyte|idx\d?|ubyte)", idx.read_idx),
+    "cifar_binary": Format(r".*(data_batch_\d+|test_batch)\.bin", cifar.read_cifar),
+    "cifar_pickle": Format(r".*(data_batch_\d+|test_batch)", cifar.refuse_pickle),
+    "word2vec": Format(r".*\.bin", vectors.read_word2vec),
+    "vectors": Format(r".*\.(txt|vec)", vectors.read_word_text),
+    "svmlight": Format(r".*\.(svm|svmlight|libsvm|t|tr|val)", svmlight.read_svmlight),
 }
 
 
@@ -57,15 +57,15 @@ def read_table(
     ----------
     path : str or path
         A file whose name ends in .npy, .npz, .csv, .tsv or .parquet; in .svm, .libsvm, .t (svmlight); in .bin
-        (word2vec binary), .txt, .vec (word2vec or GloVe text); in -idx3-ubyte (IDX); or a batch of CIFAR-10. All
-        from .svm on may be packed (.gz, .bz2, .xz).
+        (word2vec binary), .txt, .vec (word2vec or GloVe text); in -idx3-ubyte (IDX); or a binary batch of
+        CIFAR-10 (data_batch_1.bin). All from .svm on may be compressed (.gz, .bz2, .xz).
     key : str, optional
-        Which array of an .npz file; 'X', or the only one, unless told.
+        Which array of an .npz file; by default 'X', or the only one.
     header : bool, optional
-        Whether the first line of a .csv or .tsv file names the columns. Unless told it does when a cell of it is
+        Whether the first line of a .csv or .tsv file names the columns. By default it does when one of its cells is
         neither a number nor missing; a line that could be either is refused.
     missing : str, number or several, optional
-        What else stands for a missing value, such as '?' or 99; numbers are compared as numbers, in every format.
+        Further values that mean missing, such as '?' or 99; numbers are compared as numbers, in every format.
     limit : int, optional
         Read only the first rows.
 
@@ -78,11 +78,11 @@ def read_table(
     Raises
     ------
     InputError
-        The file is not there, or a parameter does not go with it.
+        The file does not exist, or a parameter does not apply to its format.
     FileFormatError
-        The file is truncated, is not what its ending says, or holds something else than numbers.
+        The file is truncated, is of another format than its name says, or has values that are not numbers.
     MemoryLimitError
-        What the file holds would not fit.
+        The table would not fit into memory.
 
     Notes
     -----
@@ -99,25 +99,25 @@ def read_table(
     >>> table.values.tolist(), table.labels, table.columns
     ([[4.0, 2.0], [6.0, nan]], ['cat', 'ant'], ['legs', 'eyes'])
     """
-    return read(Path(path), Options(key, header, spellings(missing), limit))
+    return read_file(Path(path), Options(key, header, missing_tokens(missing), limit))
 
 
-def spellings(missing: Any) -> tuple[str, ...]:
-    """Return what stands for a missing value as text in lower case.
+def missing_tokens(missing: Any) -> tuple[str, ...]:
+    """Return the values that mean missing as text in lower case.
 
     Examples
     --------
-    >>> spellings(["Unknown", 99])
+    >>> missing_tokens(["Unknown", 99])
     ('unknown', '99')
     """
     tokens = [missing] if isinstance(missing, (str, int, float)) else list(missing)
     return tuple(str(token).strip().lower() for token in tokens)
 
 
-def read(path: Path, options: Options, otherwise: str | None = None) -> Table:
-    """Read a file in the format that its name tells, or else in the one named `otherwise`."""
+def read_file(path: Path, options: Options, default_format: str | None = None) -> Table:
+    """Read a file in the format that its name implies, or else in the default format."""
     check_path(path)
-    name = format_of(path) or otherwise
+    name = format_of(path) or default_format
     if name is None:
         raise FileFormatError(
             f"{path}: files ending in {path.suffix.lower() or 'nothing'!r} are not known; use {ENDINGS}"
@@ -125,14 +125,14 @@ def read(path: Path, options: Options, otherwise: str | None = None) -> Table:
     _check_options(path, name, options)
     if path.stat().st_size == 0:
         raise FileFormatError(f"{path}: the file is empty")
-    with path.open("rb"):  # a file that may not be read says so here, before a reader calls it damaged
+    with path.open("rb"):  # a file without permission to read raises here, before a reader calls it damaged
         pass
     table = FORMATS[name].read(path, options).first(options.limit)
-    return _without(table, options.missing)
+    return _with_missing(table, options.missing)
 
 
 def check_path(path: Path) -> None:
-    """Refuse what is not a file."""
+    """Raise where a path is not an existing file."""
     if not path.exists():
         raise InputError(f"{path}: there is no such file")
     if path.is_dir():
@@ -140,13 +140,13 @@ def check_path(path: Path) -> None:
 
 
 def check_limit(limit: int | None) -> None:
-    """Refuse a number of rows that is none."""
+    """Raise where a limit is not a positive whole number."""
     if limit is not None and (check_number(limit, "limit", low=1) % 1 or not isinstance(limit, (int, np.integer))):
         raise InputError(f"limit={limit} is not a whole number of rows; give one, or None for all")
 
 
 def format_of(path: Path) -> str | None:
-    """Name the format that a file's name tells.
+    """Return the format that a file's name implies, or None.
 
     Examples
     --------
@@ -154,13 +154,13 @@ def format_of(path: Path) -> str | None:
     ('idx', 'cifar_binary', None)
     """
     name = path.name.lower()
-    packed = next((ending for ending in PACKED if name.endswith(ending)), "")
-    bare = name.removesuffix(packed)
+    compressed = next((ending for ending in COMPRESSED_ENDINGS if name.endswith(ending)), "")
+    bare = name.removesuffix(compressed)
     for key, kind in FORMATS.items():
-        if re.fullmatch(kind.pattern, bare if kind.packed else name):
+        if re.fullmatch(kind.pattern, bare if kind.compressible else name):
             return key
-    # Packed and without another ending: so are the files of LIBSVM.
-    return "svmlight" if packed and "." not in bare else None
+    # Compressed, without another ending: the files of LIBSVM.
+    return "svmlight" if compressed and "." not in bare else None
 
 
 def _check_options(path: Path, name: str, options: Options) -> None:
@@ -172,23 +172,22 @@ def _check_options(path: Path, name: str, options: Options) -> None:
         raise InputError(
             f"header={options.header} is for .csv and .tsv files; {path} tells by itself, leave header out"
         )
-    words = [token for token in options.missing if _number(token) is None]
+    words = [token for token in options.missing if _token_number(token) is None]
     if words and name != "csv":
         raise InputError(f"missing={words[0]!r} is text, which {path} has none of; give numbers, or leave missing out")
     check_limit(options.limit)
 
 
-def _without(table: Table, missing: Iterable[str]) -> Table:
-    """Put NaN where a value equals one of the numbers that stand for missing."""
-    marks = [number for token in missing if (number := _number(token)) is not None]
-    if not marks:
+def _with_missing(table: Table, missing: Iterable[str]) -> Table:
+    """Replace the numbers that mean missing by NaN."""
+    numbers = [number for token in missing if (number := _token_number(token)) is not None]
+    if not numbers:
         return table
-    return replace(
-        table, values=np.where(np.isin(table.values, np.array(marks, table.values.dtype)), np.nan, table.values)
-    )
+    is_missing = np.isin(table.values, np.array(numbers, table.values.dtype))
+    return replace(table, values=np.where(is_missing, np.nan, table.values))
 
 
-def _number(token: str) -> float | None:
+def _token_number(token: str) -> float | None:
     try:
         return float(token)
     except ValueError:

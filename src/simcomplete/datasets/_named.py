@@ -1,4 +1,4 @@
-"""From a name to samples: bundled, from files, or from the net when that is asked for."""
+"""Data sets by name: bundled, from files, or downloaded on request."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import numpy as np
 
 from simcomplete.datasets import _bundled as bundled
 from simcomplete.datasets import _openml as openml
-from simcomplete.datasets._catalogue import CATALOGUE, Entry, custom
+from simcomplete.datasets._catalogue import CATALOGUE, CatalogueEntry, custom
 from simcomplete.datasets._dataset import Dataset, from_table
-from simcomplete.datasets._files import check_limit, check_path, read
+from simcomplete.datasets._files import check_limit, check_path, read_file
 from simcomplete.datasets._formats import cifar
 from simcomplete.datasets._table import Options, Table
 from simcomplete.errors import FileFormatError, InputError
 
-# Environment variable that names the folder where data sets lie.
+# The environment variable that names the folder of data sets.
 FOLDER_VARIABLE = "SIMCOMPLETE_DATA"
 
 
 def folder_of(path: str | os.PathLike[str] | None) -> Path | None:
-    """Return the folder to look in: the one given, or the one the environment names, or none."""
-    told = path if path is not None else os.environ.get(FOLDER_VARIABLE)
-    if not told:
+    """Return the folder to look in: the given one, or that of the environment variable, or None."""
+    name = path if path is not None else os.environ.get(FOLDER_VARIABLE)
+    if not name:
         return None
-    folder = Path(told)
+    folder = Path(name)
     if not folder.is_dir():
-        named = "path" if path is not None else FOLDER_VARIABLE
-        raise InputError(f"{named}={str(folder)!r} is not a folder; give one that holds the files of the data sets")
+        source = "path" if path is not None else FOLDER_VARIABLE
+        raise InputError(f"{source}={str(folder)!r} is not a folder; give one that holds the files of the data sets")
     return folder
 
 
@@ -51,29 +51,29 @@ def load_named(name: str, path: str | os.PathLike[str] | None, options: Options,
         where = "" if folder is None else f", and {folder} has no {name}.npz, .npy, .parquet or .csv"
         raise InputError(f"there is no data set {name!r}; known are {known}{where}; give path= to read a file")
     if download and entry.openml is not None:
-        return from_table(name, _finished(entry, openml.fetch(entry)).first(options.limit))
+        return from_table(name, _as_images(entry, openml.fetch(entry)).first(options.limit))
     raise _absent(entry, folder, download)
 
 
-def _from_files(entry: Entry, files: tuple[Path, ...], options: Options) -> Dataset:
-    """Read the parts one after the other, as far as the limit."""
+def _from_files(entry: CatalogueEntry, files: tuple[Path, ...], options: Options) -> Dataset:
+    """Read and join files, up to the limit of rows."""
     tables: list[Table] = []
     left = options.limit
     for file in files:
         if left == 0:
             break
-        table = read(file, replace(options, limit=left, features=entry.features), entry.otherwise)
-        tables.append(_finished(entry, table))
+        table = read_file(file, replace(options, limit=left, features=entry.features), entry.default_format)
+        tables.append(_as_images(entry, table))
         left = None if left is None else left - len(table.values)
     used = files[: len(tables)]
-    return from_table(entry.name, tables[0] if len(tables) == 1 else _joined(tables, used), used)
+    return from_table(entry.name, tables[0] if len(tables) == 1 else _join(tables, used), used)
 
 
-def _joined(tables: list[Table], files: tuple[Path, ...]) -> Table:
+def _join(tables: list[Table], files: tuple[Path, ...]) -> Table:
     widths = [table.values.shape[1] for table in tables]
     if len(set(widths)) > 1:
-        told = ", ".join(f"{file.name} {width}" for file, width in zip(files, widths, strict=True))
-        raise FileFormatError(f"{files[0].parent}: the parts have different numbers of features: {told}")
+        listed = ", ".join(f"{file.name} {width}" for file, width in zip(files, widths, strict=True))
+        raise FileFormatError(f"{files[0].parent}: the parts have different numbers of features: {listed}")
     classes = [table.y for table in tables if table.y is not None]
     return Table(
         np.concatenate([table.values for table in tables]),
@@ -82,24 +82,24 @@ def _joined(tables: list[Table], files: tuple[Path, ...]) -> Table:
     )
 
 
-def _finished(entry: Entry, table: Table) -> Table:
-    """Make colours grey where they still are colours, and say how high and wide pictures are."""
+def _as_images(entry: CatalogueEntry, table: Table) -> Table:
+    """Convert colour images to grey, and set the shape of images."""
     width = table.values.shape[1]
     if entry.name == "cifar10" and width == 3 * cifar.PIXELS:
-        table, width = replace(table, values=cifar.gray(table.values)), cifar.PIXELS
+        table, width = replace(table, values=cifar.to_grey(table.values)), cifar.PIXELS
     if entry.image_shape is not None and width == entry.image_shape[0] * entry.image_shape[1]:
         return replace(table, image_shape=entry.image_shape)
     return table
 
 
-def _absent(entry: Entry, folder: Path | None, download: bool) -> InputError:
-    """Say which files were looked for, where, and how to come by them."""
+def _absent(entry: CatalogueEntry, folder: Path | None, download: bool) -> InputError:
+    """Return the error for absent files: their names, the folder, and their source."""
     files = "; or ".join(", ".join(parts) for parts in entry.choices)
     if folder is None:
         where = f"neither path= nor {FOLDER_VARIABLE} names a folder to look in"
     else:
         where = f"none is in {folder}"
-    net = "; or give download=True to get it from OpenML" if entry.openml is not None else ""
+    download_hint = "; or give download=True to get it from OpenML" if entry.openml is not None else ""
     if download:
-        net = "; it is not at OpenML, so there is nothing to download"
-    return InputError(f"{entry.name} needs these files: {files}; {where}; get {entry.source}{net}")
+        download_hint = "; it is not at OpenML, so there is nothing to download"
+    return InputError(f"{entry.name} needs these files: {files}; {where}; get {entry.source}{download_hint}")

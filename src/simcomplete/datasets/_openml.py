@@ -1,4 +1,4 @@
-"""Data sets from OpenML, through scikit-learn, when one asks for a download."""
+"""Data sets from OpenML, downloaded by scikit-learn on request."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete.datasets._catalogue import Entry
+from simcomplete.datasets._catalogue import CatalogueEntry
 from simcomplete.datasets._table import Table
 from simcomplete.errors import InputError
 
 
-def fetch(entry: Entry) -> Table:
-    """Download a data set, or take it from scikit-learn's cache."""
+def fetch(entry: CatalogueEntry) -> Table:
+    """Download a data set, or read it from scikit-learn's cache."""
     from sklearn.datasets import fetch_openml
 
-    # The parser of pandas is several times faster; without pandas the slow one does the same.
+    # The parser of pandas is several times faster; the other one needs no pandas.
     parser = "auto" if find_spec("pandas") else "liac-arff"
     try:
         bunch = fetch_openml(data_id=entry.openml, as_frame=False, parser=parser)
-    except (OSError, ValueError) as error:  # no net, no such data, a checksum that differs
+    except (OSError, ValueError) as error:  # no network, no such data, a wrong checksum
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(
             f"{entry.name} (number {entry.openml} at OpenML) cannot be downloaded ({reason}); "
@@ -31,7 +31,7 @@ def fetch(entry: Entry) -> Table:
 
 
 def _classes(target: NDArray[Any]) -> NDArray[Any]:
-    """OpenML writes classes as text; make them whole numbers where they are."""
+    """Return classes, which OpenML has as text, as whole numbers where possible."""
     try:
         return target.astype(np.int64)
     except ValueError:

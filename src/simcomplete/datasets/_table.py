@@ -1,4 +1,4 @@
-"""What every file becomes: a table of numbers with its labels."""
+"""Tables of numbers with their labels: the result of every reader."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simcomplete.errors import FileFormatError
 
 @dataclass(frozen=True)
 class Options:
-    """What a reader may be told; each reader takes what concerns it.
+    """Options of readers; each reader uses those that apply to its format.
 
     Attributes
     ----------
@@ -24,11 +24,11 @@ class Options:
     header : bool, optional
         Whether the first line names the columns.
     missing : tuple of str
-        Further spellings of missing, in lower case.
+        Further values that mean missing, as text in lower case.
     limit : int, optional
-        How many rows are wanted; a reader may give more.
+        How many rows are wanted; a reader may return more.
     features : int, optional
-        How many features there are, where the file cannot tell.
+        The number of features, where the format does not store it.
     """
 
     key: str | None = None
@@ -38,7 +38,7 @@ class Options:
     features: int | None = None
 
     def rows(self, n: int) -> int:
-        """How many of n rows are wanted."""
+        """Return how many of n rows are wanted."""
         return n if self.limit is None else min(n, self.limit)
 
 
@@ -46,20 +46,20 @@ class Options:
 class Table:
     """Numbers read from a file, one row per sample.
 
-    It answers like a data frame where `complete` asks, so a table can be given to it as it is.
+    It has the attributes of a data frame that `complete` uses, so that it accepts a table.
 
     Attributes
     ----------
     values : ndarray, shape (n, d)
-        float32 where the file holds float32, else float64; NaN where a value is missing.
+        float32 where the file has float32, else float64; NaN where a value is missing.
     labels : list of str, optional
-        One name per row, where the file has such a column.
+        One name per row, where the file has them.
     columns : list of str, optional
         One name per feature, where the file has names.
     y : ndarray, shape (n,), optional
         The class of each row, where the format has classes.
     image_shape : tuple of int, optional
-        Height and width where each row is a picture.
+        Height and width where the rows are images.
     """
 
     values: NDArray[Any]
@@ -70,7 +70,7 @@ class Table:
 
     @property
     def index(self) -> list[str] | None:
-        """The labels, under the name a data frame has for them."""
+        """The labels, by their name in a data frame."""
         return self.labels
 
     def to_numpy(self) -> NDArray[Any]:
@@ -97,7 +97,7 @@ def as_table(
     y: NDArray[Any] | None = None,
     image_shape: tuple[int, int] | None = None,
 ) -> Table:
-    """Check that an array from a file is a table of real numbers, and make it one of floats."""
+    """Return an array from a file as a table of floats, or raise where it is not a table of real numbers."""
     if array.ndim != 2:
         raise FileFormatError(
             f"{path}: the array has shape {array.shape}, a table (rows, features) is needed; "
@@ -109,13 +109,13 @@ def as_table(
         )
     if array.dtype.kind not in "fiub":
         raise FileFormatError(f"{path}: the array holds {array.dtype}, real numbers are needed; save it as float64")
-    # Half precision has no room for sums, extended precision no use; a foreign byte order is made native.
+    # Half precision is too small for sums; a foreign byte order becomes the native one.
     dtype = np.float32 if array.dtype.kind == "f" and array.dtype.itemsize <= 4 else np.float64
     return Table(
         array.astype(dtype, copy=False),
         None if labels is None else list(labels),
         None if columns is None else list(columns),
-        # Classes of unsigned bytes would wrap around when somebody subtracts them.
+        # Unsigned bytes would wrap around in a subtraction.
         y.astype(np.int64) if y is not None and y.dtype.kind in "iu" else y,
         image_shape,
     )

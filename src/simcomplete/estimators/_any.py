@@ -18,7 +18,7 @@ class SimilarityCompleter(Completer):
     Parameters
     ----------
     method : str
-        A name from `simcomplete.methods()`.
+        A name from `simcomplete.methods()`, or "auto". Methods without an out-of-sample form have no `transform`.
     rank : int, optional
         Bound on the rank, at most the number of samples; None means min(100, n_samples).
     penalty : float

@@ -8,20 +8,37 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from simcomplete._api import complete
-from simcomplete._registry import find
+from simcomplete._method.spec import Extension
+from simcomplete._registry import REGISTRY, find, methods
 from simcomplete._result.completion import Completion
 from simcomplete._rows.budget import require
+from simcomplete._rows.table import HeldRows
 from simcomplete._rows.validate import as_array, as_rows
 from simcomplete._similarity.measure import Measure
-from simcomplete._spectral.extend import PENALTIES, Extension, extension
 from simcomplete.errors import InputError
 from simcomplete.estimators._callbacks import CallbackSupport, FitTask, with_callbacks
 
 # Settings that every method takes; `complete` knows them by the same names.
 SHARED = ("rank", "penalty", "metric", "min_overlap", "epsilon", "positive", "random_state", "progress")
+
+
+def extendable() -> list[str]:
+    """Names of the methods that new rows can be added to."""
+    return [method.name for method in methods() if method.extend is not None]
+
+
+def _takes_new_rows(completer: Completer) -> bool:
+    """Whether the method has an out-of-sample form; of "auto" that is known once it has chosen."""
+    name = completer._wiring()[0]
+    if name == "auto":
+        fitted = getattr(completer, "completion_", None)
+        return fitted is not None and find(fitted.method).extend is not None
+    # An unknown name is refused by fit, with a suggestion.
+    return name not in REGISTRY or REGISTRY[name].extend is not None
 
 
 class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -52,7 +69,7 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
         labels = as_rows(X).labels if hasattr(X, "columns") else None
         X = self._checked(X, reset=True)
         method, own = self._wiring()
-        task = FitTask(self, {"X": X, "y": y}, find(method), own)
+        task = FitTask(self, {"X": X, "y": y}, None if method == "auto" else find(method), own)
         # In float64 whatever was given: only then do new rows agree with fitted ones to the last digits.
         done = self._complete(X.astype(np.float64, copy=False), None, task.watched(own))
         self.completion_: Completion = replace(done, labels=labels)
@@ -86,12 +103,15 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if self.factor_ is None:
             raise InputError(
                 f"method {self.completion_.method!r} gives a matrix without a factor, so there are no rows to "
-                f"return; use fit(X).similarity(), or one of the methods {', '.join(PENALTIES)}"
+                f"return; use fit(X).similarity(), or one of the methods {', '.join(extendable())}"
             )
         return self.factor_
 
+    @available_if(_takes_new_rows)  # type: ignore[untyped-decorator]
     def transform(self, X: Any) -> Any:
         """Return rows of the factor for new samples, without fitting again.
+
+        Only methods with an out-of-sample form have it; `simcomplete.methods()` tells which.
 
         Every row is computed from its own similarities with the fitted rows, so it does not matter which rows come
         together.
@@ -166,11 +186,12 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _extended(self, X: NDArray[Any]) -> Extension | None:
         done = self.completion_
-        if done.method not in PENALTIES:
+        extend = find(done.method).extend
+        if extend is None:
             return None
         measure = Measure(self.metric, self.min_overlap, self.epsilon, self.positive)
         # A copy: new rows are compared with what was fitted, whatever becomes of X.
-        return extension(done, X.copy(), measure)
+        return extend(done, HeldRows(X.copy()), measure)
 
     def _new_rows(self, X: Any) -> tuple[NDArray[np.float64], Any]:
         extension = self._fitted_extension()
@@ -182,7 +203,7 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if self._extension is None:
             raise InputError(
                 f"method {self.completion_.method!r} has no out-of-sample form, so rows cannot be added to a fit; "
-                f"use complete(P, Q) with the new rows as Q, or one of the methods {', '.join(PENALTIES)}"
+                f"use complete(P, Q) with the new rows as Q, or one of the methods {', '.join(extendable())}"
             )
         return self._extension
 

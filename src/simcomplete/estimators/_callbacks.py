@@ -42,16 +42,16 @@ class FitTask:
         What is being fitted.
     data : dict
         What it is fitted to: `X` and `y`.
-    method : Method
-        What does the work.
+    method : Method or None
+        What does the work; None where that is yet to be chosen.
     own : dict
         Its parameters, where they are not its defaults.
     """
 
-    def __init__(self, estimator: Any, data: dict[str, Any], method: Method, own: dict[str, Any]) -> None:
+    def __init__(self, estimator: Any, data: dict[str, Any], method: Method | None, own: dict[str, Any]) -> None:
         self.estimator = estimator
         self.data = data
-        params = {**method.parameters, **own}
+        params = {**({} if method is None else method.parameters.defaults), **own}
         self.iterates = "callback" in params and params.get("solver") != "exact"
         most = params.get("max_iter")
         # How many subtasks there may still be: none for a direct solution, None when that is not known.

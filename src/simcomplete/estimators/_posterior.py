@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from simcomplete._api import complete, generator
+from simcomplete._api import complete
+from simcomplete._method.given import generator
 from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._posterior.method import fit_rows
 from simcomplete._posterior.model import Effort, Objective, PosteriorModel, check_settings

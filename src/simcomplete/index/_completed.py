@@ -30,9 +30,7 @@ def nearest(
 ) -> Neighbours:
     """Find the `k` candidates most similar to each row, as `search.nearest` does, through an index."""
     if isinstance(index, str):
-        if index not in KINDS:
-            raise InputError(f"index={index!r} is unknown; use {', '.join(map(repr, KINDS))}, or what over() built")
-        index = over(S, candidates, KINDS[index], progress=progress)
+        index = over(S, candidates, kind_of(index), progress=progress)
     elif index.rows.fingerprint() != indexable(S, candidates).fingerprint():
         raise InputError("the index was built over other rows than this result's candidates; build it anew")
     found = search(
@@ -47,9 +45,36 @@ def nearest(
     return Neighbours(found.ids, found.scores.astype(to_numpy(S.array[:1, :1]).dtype))
 
 
+def kind_of(name: str) -> Kind:
+    """The kind of index that `index=` names, or an error that says which there are."""
+    if name not in KINDS:
+        raise InputError(f"index={name!r} is unknown; use {', '.join(map(repr, KINDS))}, or what over() built")
+    return KINDS[name]
+
+
 def over(S: SymmetricMatrix, candidates: slice, kind: Kind = "flat", **settings: Any) -> VectorIndex:
     """Build an index over the candidates of a completed matrix; settings as in `build`."""
     return build(indexable(S, candidates), kind, **settings)
+
+
+class IndexCache:
+    """Indexes over the candidates of a completed matrix, each built when it is first asked for.
+
+    They are not copied or pickled along: a copy builds its own.
+    """
+
+    def __init__(self, S: SymmetricMatrix, candidates: slice) -> None:
+        self.S, self.candidates = S, candidates
+        self.built: dict[str, VectorIndex] = {}
+
+    def get(self, kind: Kind, progress: bool | None = None) -> VectorIndex:
+        """The index of a kind."""
+        if kind not in self.built:
+            self.built[kind] = over(self.S, self.candidates, kind, progress=progress)
+        return self.built[kind]
+
+    def __reduce__(self) -> tuple[type[IndexCache], tuple[SymmetricMatrix, slice]]:
+        return IndexCache, (self.S, self.candidates)
 
 
 def indexable(S: SymmetricMatrix, candidates: slice) -> Rows:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from simcomplete._result.storage import file_digest
+from simcomplete._result.archive import file_digest
 from simcomplete._rows.atomic import replacing
 from simcomplete._rows.xp import to_numpy
 from simcomplete.errors import FileFormatError, InputError, optional

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from simcomplete._rows.validate import as_similarity, check_number
 from simcomplete._rows.xp import is_array, to_numpy
 from simcomplete._similarity.operator import DenseSimilarity
-from simcomplete._spectral.objective import Problem
 from simcomplete._spectral.penalties import Nuclear
+from simcomplete._spectral.problem import SpectralProblem
 from simcomplete.errors import InputError
 
 Matrix = NDArray[np.float64]
@@ -40,9 +40,9 @@ def factor(V: Any, name: str = "V", n: int | None = None) -> Matrix:
     return values
 
 
-def smcnn(S0: Matrix, weight: Any, rank: int) -> Problem:
+def smcnn(S0: Matrix, weight: Any, rank: int) -> SpectralProblem:
     """F_1 of the paper: |V V^T - S0|_F^2 + weight |V|_F^2, the objective all the theorems are about."""
-    return Problem(DenseSimilarity(S0), Nuclear(), check_number(weight, "weight"), rank)
+    return SpectralProblem(DenseSimilarity(S0), Nuclear(), check_number(weight, "weight"), rank)
 
 
 def extremes(S0: Matrix) -> tuple[float, float]:

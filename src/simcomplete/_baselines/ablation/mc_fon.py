@@ -7,7 +7,7 @@ never enforced, so negative eigenvalues stay (with it, the problem would be `smc
 
 variant="careful"  the optimum in closed form: the r eigenvalues of S0 largest in absolute value (Eckart-Young).
 variant="paper"    the printed box, T times: W <- W - gamma 2 (W H^T - S0) H, then H <- H - gamma 2 (W H^T - S0) W.
-                   The second gradient lacks a transpose, (W H^T - S0)^T W, and so is none unless W H^T is symmetric.
+                   The second gradient deficits a transpose, (W H^T - S0)^T W, and so is none unless W H^T is symmetric.
                    Nothing holds it there: even from W = H, one factor comes to shrink while the other grows without
                    bound, the objective levels off (on the test data at 65 to 90, where the optimum is 13), and once the
                    growing factor is too large for the step it explodes. The result is the symmetric part of W H^T.
@@ -31,23 +31,23 @@ from typing import Any
 import numpy as np
 
 from simcomplete._baselines.ablation.smc_gd import given_start, random_start
-from simcomplete._baselines.completion.modes import choice, signed, symmetrised
-from simcomplete._baselines.iteration import ITERATION, limits, told
+from simcomplete._baselines.completion.modes import signed, symmetrised
+from simcomplete._baselines.iteration import as_recorded, limits
 from simcomplete._baselines.psd.nearest_correlation import Matrix, Vector
 from simcomplete._method.iterate import RECENT, Facts, Limits, Run, iterate
-from simcomplete._method.problem import Task
-from simcomplete._method.spec import Method
+from simcomplete._method.params import ITERATION, Arrays, Number, Parameters, Words, max_iter, parameter, tol
+from simcomplete._method.problem import Problem, Settings
+from simcomplete._method.spec import MEASURE, Method
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
-from simcomplete._rows.validate import check_number
 from simcomplete._rows.xp import like, namespace, to_numpy
 from simcomplete._similarity.operator import Operator
 from simcomplete._spectral.eigen.dense import dense_largest, orientation
 from simcomplete._spectral.eigen.krylov import largest_by_products
 from simcomplete._spectral.eigen.routes import LARGE
-from simcomplete._spectral.objective import Problem
 from simcomplete._spectral.penalties import NoPenalty
+from simcomplete._spectral.problem import SpectralProblem
 from simcomplete._spectral.solvers.descent import EXPLODED
 from simcomplete.errors import InputError
 
@@ -136,36 +136,34 @@ def paper(operator: Operator, W: Matrix, H: Matrix, gamma: float, tol: float, li
     return iterate(start, step, measure=lambda here: {"objective": here.objective}, stop=stop, limits=limits)
 
 
-def run(task: Task, params: dict[str, Any]) -> Completion:
+def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
     """Wire MC_fON."""
-    variant = choice(params, "variant", ("careful", "paper"))
-    seed, rank, lack = task.seed(), task.rank, task.missing_diagonal()
-    used = {**told(params), "rank": rank, "start": None if params["start"] is None else "given"}
+    variant = params["variant"]
+    seed, rank, deficit = settings.seed(), settings.rank, problem.diagonal_deficit()
+    used = {**as_recorded(params), "rank": rank, "start": None if params["start"] is None else "given"}
     if variant == "careful":
-        w, U = largest_in_size(task.operator, rank, seed)
+        w, U = largest_in_size(problem.operator, rank, seed)
         matrix, history = signed(w, U), []
         status = Status("optimal", "the global optimum, by one eigendecomposition: expect it not to be PSD")
     else:
-        gamma, tol = check_number(params["step"], "step"), check_number(params["tol"], "tol")
-        W, H = _starts(task, params["start"], seed)
-        ended = paper(task.operator, W, H, gamma, tol, limits(task, params, "mc_fon"))
+        gamma, tol = float(params["step"]), float(params["tol"])
+        W, H = _starts(problem, settings.rank, params["start"], seed)
+        ended = paper(problem.operator, W, H, gamma, tol, limits(settings, params, "mc_fon"))
         # After all T iterations the last pair, as the box says, else the best there was.
         pair = ended.state if ended.status.code in ("converged", "max_iter") else ended.best
         matrix, history, status = symmetrised(pair.W, pair.H.T), ended.history, ended.status
-    diagonal = None if lack is None else to_numpy(lack)
+    diagonal = None if deficit is None else to_numpy(deficit)
     matrix = SymmetricMatrix(matrix.factor, matrix.signs, diagonal)
-    return task.finish("mc_fon", used, matrix, status=status, history=history)
+    return problem.result("mc_fon", used, matrix, status=status, history=history)
 
 
-def _starts(task: Task, start: Any, seed: int) -> tuple[Matrix, Matrix]:
+def _starts(problem: Problem, rank: int, start: Any, seed: int) -> tuple[Matrix, Matrix]:
     if start is None:
-        problem = Problem(task.operator, NoPenalty(), 0.0, task.rank)
-        return random_start(problem, seed), random_start(problem, seed + 1)
+        spectral = SpectralProblem(problem.operator, NoPenalty(), 0.0, rank)
+        return random_start(spectral, seed), random_start(spectral, seed + 1)
     if not isinstance(start, (tuple, list)) or len(start) != 2:
-        raise InputError(
-            f"start must be two arrays, W and H, of shape {(task.n, task.rank)}; got {type(start).__name__}"
-        )
-    W, H = (given_start(one, (task.n, task.rank), f"start, {name}") for one, name in zip(start, "WH", strict=True))
+        raise InputError(f"start must be two arrays, W and H, of shape {(problem.n, rank)}; got {type(start).__name__}")
+    W, H = (given_start(one, (problem.n, rank), f"start, {name}") for one, name in zip(start, "WH", strict=True))
     assert W is not None and H is not None  # two arrays were given
     return W, H
 
@@ -181,18 +179,21 @@ METHODS = (
         low_rank=True,
         keeps_candidates=False,
         random=False,
-        out_of_sample=False,
         reference="the paper, ablation with matrix factorisation; Srebro, Rennie, Jaakkola, NIPS 2004",
-        parameters={
-            "variant": "careful",
-            "step": 1e-3,
-            "start": None,
-            "tol": 1e-12,
-            "max_iter": 10_000,
-            **ITERATION,
-        },
+        parameters=Parameters(
+            parameter("variant", "careful", Words("careful", "paper"), meaning="the optimum, or the printed algorithm"),
+            parameter("step", 1e-3, Number(), meaning="of 'paper': gamma"),
+            parameter(
+                "start", None, Arrays("two arrays of shape (n, rank)"), meaning="of 'paper': W and H; None: random"
+            ),
+            tol(1e-12, "of 'paper': stop where the objective varies by less than this share of |S0|_F^2; 0: never"),
+            max_iter(10_000, "of 'paper': most iterations"),
+            *ITERATION,
+        ),
         original={"variant": "paper"},
         grid=tuple({"rank": rank} for rank in (2, 5, 10, 25, 50, 100)),
+        shared=MEASURE | {"rank"},
+        work=lambda sizes, params: 10.0 * sizes.n**3,
         run=run,
     ),
 )

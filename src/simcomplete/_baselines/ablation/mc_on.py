@@ -27,57 +27,54 @@ from typing import Any
 
 import numpy as np
 
-from simcomplete._baselines.completion.modes import choice, signed
-from simcomplete._baselines.iteration import ITERATION, limits, told
+from simcomplete._baselines.completion.modes import signed
+from simcomplete._baselines.iteration import as_recorded, limits
 from simcomplete._baselines.psd.nearest_correlation import Matrix, Vector
 from simcomplete._method.iterate import Facts, Limits, Run, iterate
-from simcomplete._method.problem import Task
-from simcomplete._method.spec import Method
+from simcomplete._method.params import ITERATION, Flag, Number, Parameters, Words, max_iter, parameter, tol
+from simcomplete._method.problem import Problem, Settings
+from simcomplete._method.spec import MEASURE, Method
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
-from simcomplete._rows.validate import check_number
 from simcomplete._rows.xp import to_numpy
-from simcomplete._similarity.operator import CandidateQuerySimilarity
 from simcomplete._spectral.certify import certify
-from simcomplete._spectral.methods import VERIFY_LIMIT, verdict
-from simcomplete._spectral.objective import Problem
+from simcomplete._spectral.complete import VERIFY_LIMIT, exact_status
 from simcomplete._spectral.penalties import Nuclear
+from simcomplete._spectral.problem import SpectralProblem
 from simcomplete._spectral.solvers import exact
 
 
-def run(task: Task, params: dict[str, Any]) -> Completion:
+def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
     """Wire MC_ON."""
-    variant = choice(params, "variant", ("careful", "paper"))
-    used = {**told(params), "penalty": task.penalty}
+    variant = params["variant"]
+    used = {**as_recorded(params), "penalty": settings.penalty}
     if variant == "paper":
-        tau, tol = (check_number(params[name], name) for name in ("tau", "tol"))
-        ended = paper(task.similarities, tau, tol, limits(task, params, "mc_on"))
+        tau, tol = float(params["tau"]), float(params["tol"])
+        ended = paper(problem.similarities, tau, tol, limits(settings, params, "mc_on"))
         matrix = SymmetricMatrix(dense=ended.state.S)
-        return task.finish("mc_on", used, matrix, status=ended.status, history=ended.history)
+        return problem.result("mc_on", used, matrix, status=ended.status, history=ended.history)
     if not params["psd"]:
-        w, U = np.linalg.eigh(to_numpy(task.operator.dense()))
-        matrix = signed(np.sign(w) * np.maximum(np.abs(w) - task.penalty / 2, 0.0), U)
-        lack = task.missing_diagonal()
-        matrix = SymmetricMatrix(matrix.factor, matrix.signs, None if lack is None else to_numpy(lack))
+        w, U = np.linalg.eigh(to_numpy(problem.operator.dense()))
+        matrix = signed(np.sign(w) * np.maximum(np.abs(w) - settings.penalty / 2, 0.0), U)
+        deficit = problem.diagonal_deficit()
+        matrix = SymmetricMatrix(matrix.factor, matrix.signs, None if deficit is None else to_numpy(deficit))
         status = Status("optimal", "the global optimum without the constraint, by one eigendecomposition")
-        return task.finish("mc_on", used, matrix, status=status)
-    return positive(task, used)
+        return problem.result("mc_on", used, matrix, status=status)
+    return positive(problem, settings, used)
 
 
-def positive(task: Task, used: dict[str, Any]) -> Completion:
+def positive(problem: Problem, settings: Settings, used: dict[str, Any]) -> Completion:
     """SMCNN's exact solver with a rank that bounds nothing, and its certificate."""
-    operator = task.operator
-    # S0 of candidates and queries has no more than this many eigenvalues other than 0.
-    most = operator.reduced_size if isinstance(operator, CandidateQuerySimilarity) else task.n
-    problem = Problem(operator, Nuclear(), task.penalty, min(task.n, most))
-    seed = task.seed()
-    V, spectrum = exact.solve(problem, seed=seed)
-    certificate = certify(problem, V, spectrum.w, verify=task.n <= VERIFY_LIMIT, seed=seed)
-    kept = max(int(np.sum(spectrum.w > task.penalty / 2)), 1)
-    matrix = SymmetricMatrix(factor=V[:, :kept], diagonal=task.missing_diagonal())
-    status = verdict(certificate.optimal, spectrum.route)
-    return task.finish("mc_on", used, matrix, status=status, certificate=certificate)
+    operator = problem.operator
+    spectral = SpectralProblem(operator, Nuclear(), settings.penalty, operator.max_rank)
+    seed = settings.seed()
+    V, spectrum = exact.solve(spectral, seed=seed)
+    certificate = certify(spectral, V, spectrum.w, verify=problem.n <= VERIFY_LIMIT, seed=seed)
+    kept = max(int(np.sum(spectrum.w > settings.penalty / 2)), 1)
+    matrix = SymmetricMatrix(factor=V[:, :kept], diagonal=problem.diagonal_deficit())
+    status = exact_status(certificate.optimal, spectrum.route)
+    return problem.result("mc_on", used, matrix, status=status, certificate=certificate)
 
 
 @dataclass(frozen=True)
@@ -134,11 +131,19 @@ METHODS = (
         low_rank=False,
         keeps_candidates=False,
         random=False,
-        out_of_sample=False,
         reference="the paper, ablation with the original nuclear norm; Cai, Candes, Shen, SIAM J. Optim. 2010",
-        parameters={"variant": "careful", "psd": True, "tau": 1e-4, "tol": 1e-12, "max_iter": 10_000, **ITERATION},
+        parameters=Parameters(
+            parameter("variant", "careful", Words("careful", "paper"), meaning="the optimum, or the printed algorithm"),
+            parameter("psd", True, Flag(), meaning="of 'careful': whether the result must be positive semi-definite"),
+            parameter("tau", 1e-4, Number(), meaning="threshold of 'paper'"),
+            tol(1e-12, "of 'paper': stop where S changes by less than this share of |S0|_F"),
+            max_iter(10_000, "of 'paper': most iterations"),
+            *ITERATION,
+        ),
         original={"variant": "paper"},
         grid=tuple({"penalty": weight} for weight in (1e-3, 1.0, 3.0, 10.0, 30.0, 100.0)),
+        shared=MEASURE | {"penalty"},
+        work=lambda sizes, params: 10.0 * sizes.n**3,
         run=run,
     ),
 )

@@ -24,29 +24,29 @@ callback   ``callback(iteration, facts)`` after every one; something true ends t
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from simcomplete._baselines.ablation import smc_gd_paper
-from simcomplete._baselines.completion.modes import choice
-from simcomplete._baselines.iteration import ITERATION, limits, told
+from simcomplete._baselines.iteration import as_recorded, limits
 from simcomplete._baselines.psd.nearest_correlation import Matrix
 from simcomplete._method.iterate import Facts, Limits, Run, iterate
-from simcomplete._method.problem import Task
-from simcomplete._method.spec import Method
+from simcomplete._method.params import ITERATION, Arrays, Number, Parameters, Words, max_iter, parameter, tol
+from simcomplete._method.problem import Problem, Settings
+from simcomplete._method.spec import MEASURE, Method, Sizes
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
-from simcomplete._rows.validate import check_number
 from simcomplete._rows.xp import Array, is_array, like, namespace, to_numpy
 from simcomplete._similarity.operator import Operator
 from simcomplete._spectral.certify import certify
+from simcomplete._spectral.complete import VERIFY_LIMIT
 from simcomplete._spectral.eigen.routes import largest
-from simcomplete._spectral.methods import VERIFY_LIMIT
-from simcomplete._spectral.objective import Problem
 from simcomplete._spectral.penalties import Nuclear
+from simcomplete._spectral.problem import SpectralProblem
 from simcomplete._spectral.solvers.descent import auto_scale
 from simcomplete.errors import InputError
 
@@ -82,6 +82,17 @@ class Blend:
         u = 1 - 2 * self.t
         return u * u * own + 4 * self.t * u * inner + 4 * self.t**2 * self.operator.squared_norm()
 
+    @property
+    def max_rank(self) -> int:
+        """The size of the matrix."""
+        return self.n
+
+    def evidence(self) -> None:
+        """None: this is no matrix of similarities."""
+
+    def diagonal_deficit(self) -> None:
+        """None: the diagonal is as it is."""
+
     def dense(self) -> Array:
         """Return the whole matrix in float64."""
         S = (1 - 2 * self.t) * (self.V @ self.V.T) + 2 * self.t * self.operator.dense()
@@ -98,14 +109,14 @@ class Iterate:
     w: Matrix | None = None
 
 
-def careful(problem: Problem, V: Array, t: float, tol: float, limits: Limits, seed: int = 0) -> Run[Iterate]:
+def careful(problem: SpectralProblem, V: Array, t: float, tol: float, limits: Limits, seed: int = 0) -> Run[Iterate]:
     """Proximal gradient with step t from V.
 
     Examples
     --------
     >>> from simcomplete._similarity.operator import DenseSimilarity
     >>> S0 = np.array([[2.0, 1.0], [1.0, 2.0]])  # eigenvalues 3 and 1
-    >>> problem = Problem(DenseSimilarity(S0), Nuclear(), weight=1.0, rank=1)
+    >>> problem = SpectralProblem(DenseSimilarity(S0), Nuclear(), weight=1.0, rank=1)
     >>> run = careful(problem, np.zeros((2, 1)), 0.25, 1e-12, Limits(max_iter=100))
     >>> V = run.state.V
     >>> (V @ V.T).round(3), run.status.code  # 3 - 1/2, along (1, 1)/sqrt(2); half of the way with every step
@@ -149,37 +160,37 @@ def distance(V: Array, U: Array) -> float:
     return math.sqrt(float(xp.sum(D * D)))
 
 
-def run(task: Task, params: dict[str, Any]) -> Completion:
+def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
     """Wire SMC_GD, and judge the answer by SMCNN's certificate: the problem is the same."""
-    variant = choice(params, "variant", ("careful", "paper"))
-    gamma = check_number({"careful": 0.5, "paper": 1e-3}[variant] if params["step"] is None else params["step"], "step")
-    if gamma == 0 or (variant == "careful" and gamma > 0.5):
+    variant = params["variant"]
+    gamma = float({"careful": 0.5, "paper": 1e-3}[variant] if params["step"] is None else params["step"])
+    if variant == "careful" and gamma > 0.5:
         raise InputError(f"step={gamma:g} is out of range; use more than 0, and at most 0.5 with variant='careful'")
-    tau, tol = (check_number(params[name], name) for name in ("tau", "tol"))
-    problem = Problem(task.operator, Nuclear(), task.penalty, task.rank)
-    seed, within = task.seed(), limits(task, params, "smc_gd")
-    start = given_start(params["start"], (task.n, task.rank), "start")
+    tau, tol = float(params["tau"]), float(params["tol"])
+    spectral = SpectralProblem(problem.operator, Nuclear(), settings.penalty, settings.rank)
+    seed, within = settings.seed(), limits(settings, params, "smc_gd")
+    start = given_start(params["start"], (problem.n, settings.rank), "start")
     if start is None:
-        start = np.zeros((task.n, task.rank)) if variant == "careful" else random_start(problem, seed)
-    V = like(start, task.operator.array, dtype=namespace(task.operator.array).float64)
+        start = np.zeros((problem.n, settings.rank)) if variant == "careful" else random_start(spectral, seed)
+    V = like(start, problem.operator.array, dtype=namespace(problem.operator.array).float64)
     ended: Run[Any]
     if variant == "careful":
-        ended = careful(problem, V, gamma, tol, within, seed)
+        ended = careful(spectral, V, gamma, tol, within, seed)
     else:
-        ended = smc_gd_paper.solve(problem, V, gamma, tau, tol, within)
+        ended = smc_gd_paper.solve(spectral, V, gamma, tau, tol, within)
     # After all T iterations the last V, as the box says, else the best there was.
     state: Any = ended.state if ended.status.code in ("converged", "max_iter") else ended.best
     # With t = 1/2 the step has just computed the eigenvalues of S0 itself.
     direct = variant == "careful" and gamma == 0.5 and ended.n_iter > 0
-    w = state.w if direct else largest(problem.operator, task.rank, seed=seed).w
-    certificate = certify(problem, state.V, w, verify=task.n <= VERIFY_LIMIT or variant == "paper", seed=seed)
-    used = {**told(params), "rank": task.rank, "penalty": task.penalty, "step": gamma}
+    w = state.w if direct else largest(problem.operator, settings.rank, seed=seed).w
+    certificate = certify(spectral, state.V, w, verify=problem.n <= VERIFY_LIMIT or variant == "paper", seed=seed)
+    used = {**as_recorded(params), "rank": settings.rank, "penalty": settings.penalty, "step": gamma}
     far = f"{certificate.relative_gap:.1e} of |S0|^2 above the global optimum"
     status = Status(ended.status.code, f"{ended.status.message}; {far}", ended.status.ok)
-    return task.finish(
+    return problem.result(
         "smc_gd",
         used,
-        SymmetricMatrix(factor=state.V, diagonal=task.missing_diagonal()),
+        SymmetricMatrix(factor=state.V, diagonal=problem.diagonal_deficit()),
         status=status,
         history=ended.history,
         certificate=certificate,
@@ -198,10 +209,17 @@ def given_start(start: Any, shape: tuple[int, int], name: str) -> Matrix | None:
     return values
 
 
-def random_start(problem: Problem, seed: int) -> Matrix:
+def random_start(problem: SpectralProblem, seed: int) -> Matrix:
     """Standard normal numbers, scaled so that V V^T has the trace of S0; the paper leaves the scale open."""
     shape = (problem.operator.n, problem.rank)
     return auto_scale(problem) * np.random.default_rng(seed).standard_normal(shape)
+
+
+def _work(sizes: Sizes, params: Mapping[str, Any]) -> float:
+    """One eigendecomposition, or a product with S0 in every iteration."""
+    if params["variant"] == "careful":
+        return 10.0 * sizes.n**3
+    return 2.0 * float(params["max_iter"]) * sizes.n**2 * sizes.rank
 
 
 METHODS = (
@@ -215,19 +233,22 @@ METHODS = (
         low_rank=True,
         keeps_candidates=False,
         random=False,
-        out_of_sample=False,
         reference="the paper, ablation with truncated SVD; Cai, Candes, Shen, SIAM J. Optim. 2010",
-        parameters={
-            "variant": "careful",
-            "step": None,
-            "tau": 1e-4,
-            "start": None,
-            "tol": 1e-9,
-            "max_iter": 10_000,
-            **ITERATION,
-        },
+        parameters=Parameters(
+            parameter(
+                "variant", "careful", Words("careful", "paper"), meaning="proximal gradient, or the printed algorithm"
+            ),
+            parameter("step", None, Number(above=True), meaning="t up to 1/2, of 'paper' gamma; None: 1/2, 0.001"),
+            parameter("tau", 1e-4, Number(), meaning="threshold of 'paper'"),
+            parameter("start", None, Arrays("an array of shape (n, rank)"), meaning="None: 0, of 'paper' random"),
+            tol(1e-9, "stop where S changes by less than this share of |S0|_F"),
+            max_iter(10_000),
+            *ITERATION,
+        ),
         original={"variant": "paper", "step": 1e-3},
         grid=tuple({"penalty": weight} for weight in (1e-3, 1.0, 3.0, 10.0, 30.0, 100.0)),
+        shared=MEASURE | {"rank", "penalty"},
+        work=_work,
         run=run,
     ),
 )

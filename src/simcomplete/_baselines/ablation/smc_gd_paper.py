@@ -23,7 +23,7 @@ import numpy as np
 from simcomplete._method.iterate import RECENT, Facts, Limits, Run, iterate
 from simcomplete._result.status import Status
 from simcomplete._rows.xp import Array, namespace
-from simcomplete._spectral.objective import Problem
+from simcomplete._spectral.problem import SpectralProblem
 from simcomplete._spectral.solvers.descent import EXPLODED
 
 
@@ -36,12 +36,12 @@ class State:
     objective: float
 
 
-def solve(problem: Problem, V: Array, gamma: float, tau: float, tol: float, limits: Limits) -> Run[State]:
+def solve(problem: SpectralProblem, V: Array, gamma: float, tau: float, tol: float, limits: Limits) -> Run[State]:
     """Run the box from V.
 
     Parameters
     ----------
-    problem : Problem
+    problem : SpectralProblem
         SMCNN's.
     V : array of shape (n, rank)
         The start.
@@ -58,7 +58,7 @@ def solve(problem: Problem, V: Array, gamma: float, tau: float, tol: float, limi
 
     >>> from simcomplete._similarity.operator import DenseSimilarity
     >>> from simcomplete._spectral.penalties import NoPenalty
-    >>> problem = Problem(DenseSimilarity(np.diag([2.0, 0.1])), NoPenalty(), weight=0.0, rank=1)
+    >>> problem = SpectralProblem(DenseSimilarity(np.diag([2.0, 0.1])), NoPenalty(), weight=0.0, rank=1)
     >>> run = solve(problem, np.ones((2, 1)), 1e-4, 6e-4, 1e-14, Limits(max_iter=20_000))
     >>> (run.state.V @ run.state.V.T).round(3)
     array([[1.5, 0. ],

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, solve_triangular
 
-from simcomplete._baselines.completion.modes import Matrix, Problem
+from simcomplete._baselines.completion.modes import MaskedMatrix, Matrix
 
 SHARED = 8  # rows with one mask from which on they are solved together
 CHUNK = 1000  # most precision matrices at once
@@ -79,9 +79,9 @@ class Patterns:
         self.masks = mask[first][:, ~self.always]
 
 
-def patterns(problem: Problem) -> tuple[Patterns | None, Patterns | None]:
+def patterns(data: MaskedMatrix) -> tuple[Patterns | None, Patterns | None]:
     """Those of the rows and of the columns; None where everything is observed."""
-    return (None, None) if problem.mask is None else (Patterns(problem.mask), Patterns(problem.mask.T))
+    return (None, None) if data.mask is None else (Patterns(data.mask), Patterns(data.mask.T))
 
 
 def standard(rows: Matrix, precision: float = 1.0) -> Side:

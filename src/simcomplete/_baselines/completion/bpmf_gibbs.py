@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcomplete._baselines.completion.bpmf_draws import Draws, Side, draw_hyper, draw_rows, patterns, standard
-from simcomplete._baselines.completion.modes import Matrix, Problem
+from simcomplete._baselines.completion.modes import MaskedMatrix, Matrix
 from simcomplete._method.iterate import Limits, Run, iterate
 
 SWEEPS = 2  # per epoch, as in the authors' program
@@ -32,7 +32,7 @@ class Chain:
 
 
 def sample(
-    problem: Problem,
+    data: MaskedMatrix,
     U: Matrix,
     V: Matrix,
     beta: float,
@@ -47,7 +47,7 @@ def sample(
 
     Parameters
     ----------
-    problem : Problem
+    data : MaskedMatrix
         The matrix; its mask says what is observed, never its sign.
     U, V : array of shape (n1, r), (n2, r)
         Where the chain starts.
@@ -66,17 +66,17 @@ def sample(
     >>> O = np.outer(np.sin(np.arange(30)), np.cos(np.arange(20)))
     >>> M = (rng.random(O.shape) < 0.7).astype(float)
     >>> U, V = 0.1 * rng.standard_normal((30, 2)), 0.1 * rng.standard_normal((20, 2))
-    >>> run = sample(Problem(O * M, M), U, V, 1e4, Limits(60), Draws.random(rng), burn_in=20)
+    >>> run = sample(MaskedMatrix(O * M, M), U, V, 1e4, Limits(60), Draws.random(rng), burn_in=20)
     >>> bool(abs(run.state.average - O).max() < 0.1), run.state.counted
     (True, 41)
     """
-    R = problem.residual(np.full_like(problem.values, problem.mean))
-    by_row, by_column = patterns(problem)
+    R = data.residual(np.full_like(data.values, data.mean))
+    by_row, by_column = patterns(data)
 
     def state(U: Side, V: Side, epoch: int, counted: int, average: Matrix | None) -> Chain:
-        now = U.rows @ V.rows.T + problem.mean
-        left = problem.residual(now)
-        error = float(np.sum(left * left)) / problem.count
+        now = U.rows @ V.rows.T + data.mean
+        left = data.residual(now)
+        error = float(np.sum(left * left)) / data.count
         if average is None or epoch <= burn_in:  # until something counts, the latest state stands for it
             return Chain(U, V, epoch, int(epoch >= burn_in), now, error)
         return Chain(U, V, epoch, counted + 1, average + (now - average) / (counted + 1), error)
@@ -93,16 +93,16 @@ def sample(
 
 
 def map_start(
-    problem: Problem, U: Matrix, V: Matrix, *, ridge: float = 0.01, epochs: int = 50
+    data: MaskedMatrix, U: Matrix, V: Matrix, *, ridge: float = 0.01, epochs: int = 50
 ) -> tuple[Matrix, Matrix]:
     """The most probable factors, PMF: where the authors' program starts its chain.
 
     They minimise |M * (R - mean - U V^T)|^2 with a ridge of ridge/2 per observation and factor, by gradient steps whose
     size fits ratings only; here by alternating least squares, which is a draw without noise.
     """
-    R = problem.residual(np.full_like(problem.values, problem.mean))
-    by_row, by_column = patterns(problem)
-    ridges = [0.5 * ridge * problem.count / n for n in problem.values.shape]
+    R = data.residual(np.full_like(data.values, data.mean))
+    by_row, by_column = patterns(data)
+    ridges = [0.5 * ridge * data.count / n for n in data.values.shape]
 
     def step(pair: tuple[Matrix, Matrix]) -> tuple[Matrix, Matrix]:
         V = draw_rows(R.T, by_column, standard(pair[1], ridges[1]), pair[0], 1.0, Draws.mean()).rows

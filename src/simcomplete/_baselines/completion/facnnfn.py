@@ -15,23 +15,24 @@ import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
 from simcomplete._baselines.completion.modes import (
+    MODE,
     Fit,
+    MaskedMatrix,
     Matrix,
-    Problem,
-    choice,
     complete_by,
+    factor_work,
     flat,
     given_pair,
     largest_singular,
 )
 from simcomplete._baselines.completion.nnfn import UNITS
-from simcomplete._baselines.iteration import ITERATION, limits
+from simcomplete._baselines.iteration import limits
 from simcomplete._method.iterate import Facts, Limits, Run, Watch, iterate
-from simcomplete._method.problem import Task
-from simcomplete._method.spec import Method
+from simcomplete._method.params import ITERATION, Arrays, Parameters, Words, max_iter, parameter, tol
+from simcomplete._method.problem import Problem, Settings
+from simcomplete._method.spec import MEASURE, Method
 from simcomplete._result.completion import Completion
 from simcomplete._result.status import Status
-from simcomplete._rows.validate import check_number
 
 TINY = 1e-12  # added to |W H^T|_F, whose gradient is 0/0 at 0
 
@@ -53,9 +54,9 @@ class Point:
         return float(np.sum(self.by_w**2) + np.sum(self.by_h**2))
 
 
-def evaluate(problem: Problem, weight: float, W: Matrix, H: Matrix) -> Point:
+def evaluate(data: MaskedMatrix, weight: float, W: Matrix, H: Matrix) -> Point:
     """The objective and its gradients; |W H^T|_F comes from two small products."""
-    R = -problem.residual(W @ H.T)
+    R = -data.residual(W @ H.T)
     WW, HH = W.T @ W, H.T @ H
     size = max(float(np.sum(WW * HH)), 0.0) ** 0.5
     objective = 0.5 * float(np.sum(R * R)) + weight * (0.5 * float(np.trace(WW) + np.trace(HH)) - size)
@@ -64,7 +65,7 @@ def evaluate(problem: Problem, weight: float, W: Matrix, H: Matrix) -> Point:
     return Point(W, H, objective, by_w, by_h)
 
 
-def lbfgs(problem: Problem, weight: float, W: Matrix, H: Matrix, within: Limits, tol: float = 1e-6) -> Run[Point]:
+def lbfgs(data: MaskedMatrix, weight: float, W: Matrix, H: Matrix, within: Limits, tol: float = 1e-6) -> Run[Point]:
     """Minimise with SciPy's L-BFGS from given factors; the library's driver watches.
 
     Examples
@@ -72,19 +73,19 @@ def lbfgs(problem: Problem, weight: float, W: Matrix, H: Matrix, within: Limits,
     >>> O = np.outer([1.0, 2.0, 3.0], [1.0, 1.0, 2.0])
     >>> M = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 0.0]])
     >>> start = np.random.default_rng(0).standard_normal((2, 3, 2))
-    >>> found = lbfgs(Problem(O * M, M), 0.1, *start, Limits(500), tol=1e-12).state
+    >>> found = lbfgs(MaskedMatrix(O * M, M), 0.1, *start, Limits(500), tol=1e-12).state
     >>> (found.W @ found.H.T).round(3)[2]
     array([3., 3., 6.])
     """
     cut = W.size
-    latest = start = evaluate(problem, weight, W, H)
+    latest = start = evaluate(data, weight, W, H)
 
     def at(x: Matrix) -> Point:
         nonlocal latest
         # SciPy asks for a point before it reports it; the same one is not computed twice.
         if not np.array_equal(x, np.concatenate([latest.W.ravel(), latest.H.ravel()])):
             x = x.copy()
-            latest = evaluate(problem, weight, x[:cut].reshape(W.shape), x[cut:].reshape(H.shape))
+            latest = evaluate(data, weight, x[:cut].reshape(W.shape), x[cut:].reshape(H.shape))
         return latest
 
     def value_and_gradient(x: Matrix) -> tuple[float, Matrix]:
@@ -105,19 +106,19 @@ def lbfgs(problem: Problem, weight: float, W: Matrix, H: Matrix, within: Limits,
     return watch.run()
 
 
-def descent(problem: Problem, weight: float, W: Matrix, H: Matrix, within: Limits, tol: float = 1e-6) -> Run[Point]:
+def descent(data: MaskedMatrix, weight: float, W: Matrix, H: Matrix, within: Limits, tol: float = 1e-6) -> Run[Point]:
     """Minimise by gradient descent with Armijo's rule: halve until it descends enough, then try 1.5 times that."""
 
     def step(here: Point) -> Point:
         size = here.step
         for _ in range(60):
-            there = evaluate(problem, weight, here.W - size * here.by_w, here.H - size * here.by_h)
+            there = evaluate(data, weight, here.W - size * here.by_w, here.H - size * here.by_h)
             if there.objective <= here.objective - 1e-4 * size * here.slope:
                 return replace(there, step=1.5 * size)
             size /= 2
         return here  # no descent within rounding: the stop test sees no change
 
-    return iterate(evaluate(problem, weight, W, H), step, measure=measure, stop=flat(tol), limits=within)
+    return iterate(evaluate(data, weight, W, H), step, measure=measure, stop=flat(tol), limits=within)
 
 
 def measure(at: Point) -> Facts:
@@ -125,21 +126,21 @@ def measure(at: Point) -> Facts:
     return {"objective": at.objective, "gradient": at.slope**0.5}
 
 
-def run(task: Task, params: dict[str, Any]) -> Completion:
+def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
     """Factor the table or S0 from random factors, drawn independently of each other."""
-    within, tol = limits(task, params, "facnnfn"), check_number(params["tol"], "tol")
-    solver = {"lbfgs": lbfgs, "descent": descent}[choice(params, "solver", ("lbfgs", "descent"))]
+    within, tol = limits(settings, params, "facnnfn"), float(params["tol"])
+    solver = {"lbfgs": lbfgs, "descent": descent}[params["solver"]]
 
-    def solve(problem: Problem) -> Fit:
-        rank = min(task.rank_or(100), *problem.values.shape)
-        shape, start = problem.values.shape, params["start"]
-        W, H = random_factors(shape, rank, task.rng) if start is None else given_pair(start, shape)
-        found = solver(problem, task.penalty, W, H, within, tol)
+    def solve(data: MaskedMatrix) -> Fit:
+        rank = min(settings.rank_or(100), *data.values.shape)
+        shape, start = data.values.shape, params["start"]
+        W, H = random_factors(shape, rank, settings.rng) if start is None else given_pair(start, shape)
+        found = solver(data, settings.penalty, W, H, within, tol)
         # The line search never goes up, so the last point is the best.
-        used = {"penalty": task.penalty, "rank": W.shape[1]}
+        used = {"penalty": settings.penalty, "rank": W.shape[1]}
         return Fit(found.status, found.history, left=found.state.W, right=found.state.H.T, used=used)
 
-    return complete_by(task, "facnnfn", params, solve, lambda problem: UNITS * largest_singular(problem))
+    return complete_by(problem, "facnnfn", params, solve, lambda data: UNITS * largest_singular(data))
 
 
 def random_factors(shape: tuple[int, ...], rank: int, rng: np.random.Generator) -> tuple[Matrix, Matrix]:
@@ -160,19 +161,19 @@ METHODS = (
         low_rank=True,
         keeps_candidates=False,
         random=True,
-        out_of_sample=False,
         reference="Wang, Yao, Kwok, WWW 2021",
-        parameters={
-            "mode": None,
-            "unit": "auto",
-            "solver": "lbfgs",
-            "start": None,
-            "tol": 1e-6,
-            "max_iter": 1000,
-            **ITERATION,
-        },
+        parameters=Parameters(
+            *MODE,
+            parameter("solver", "lbfgs", Words("lbfgs", "descent"), meaning="how it is minimised"),
+            parameter("start", None, Arrays("two arrays, (n, k) and (d, k)"), meaning="first factors; None: random"),
+            tol(1e-6, "stop where a step lowers the objective by less than this share"),
+            max_iter(1000),
+            *ITERATION,
+        ),
         original={"unit": 1.0},
         grid=tuple({"penalty": weight} for weight in (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)),
+        shared=MEASURE | {"rank", "penalty"},
+        work=factor_work,
         run=run,
     ),
 )

@@ -10,53 +10,47 @@ from typing import Any
 from simcomplete._baselines.completion.fgsr_admm import admm
 from simcomplete._baselines.completion.fgsr_p import reweighted
 from simcomplete._baselines.completion.fgsr_palm import palm
-from simcomplete._baselines.completion.modes import Fit, Problem, choice, complete_by, largest_singular
-from simcomplete._baselines.iteration import ITERATION, limits
+from simcomplete._baselines.completion.modes import MODE, Fit, MaskedMatrix, complete_by, factor_work, largest_singular
+from simcomplete._baselines.iteration import limits
 from simcomplete._method.iterate import Run
-from simcomplete._method.problem import Task
-from simcomplete._method.spec import Method
+from simcomplete._method.params import ITERATION, Flag, Number, Parameters, Words, max_iter, parameter, tol
+from simcomplete._method.problem import Problem, Settings
+from simcomplete._method.spec import MEASURE, Method
 from simcomplete._result.completion import Completion
-from simcomplete._rows.validate import check_number
 from simcomplete.errors import InputError
 
-VARIANTS = ("2/3", "1/2", "admm", "p")
 
-
-def run(task: Task, params: dict[str, Any]) -> Completion:
+def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
     """Complete the table or smooth S0 with the variant asked for."""
-    variant = choice(params, "variant", VARIANTS)
-    within, quick = limits(task, params, "fgsr"), bool(params["accelerate"])
+    variant = params["variant"]
+    within, quick = limits(settings, params, "fgsr"), bool(params["accelerate"])
     # Momentum is judged by the objective, everything else by how much a step changes.
     usual = 1e-5 if quick and variant in ("2/3", "1/2") else 1e-4
-    tol = usual if params["tol"] is None else check_number(params["tol"], "tol")
-    alpha = check_number(params["alpha"], "alpha", low=1e-300)
-    rho, p = check_number(params["rho"], "rho", low=0.5), check_number(params["p"], "p", low=1e-3, high=1.0)
-    weight = data_weight(params["weight"], task.penalty)
+    tol = usual if params["tol"] is None else float(params["tol"])
+    alpha = float(params["alpha"])
+    rho, p = float(params["rho"]), float(params["p"])
+    weight = data_weight(params["weight"], settings.penalty)
 
-    def solve(problem: Problem) -> Fit:
-        rank = min(task.rank_or(100), *problem.values.shape)
+    def solve(data: MaskedMatrix) -> Fit:
+        rank = min(settings.rank_or(100), *data.values.shape)
         used = {"weight": weight, "rank": rank, "tol": tol}
         found: Run[Any]
         if variant == "admm":
-            if problem.mode == "S":
+            if data.mode == "S":
                 raise InputError("variant='admm' holds what is observed, and S0 is observed whole; use '2/3' or '1/2'")
-            found = admm(problem, rank, weight, within, alpha=alpha, tol=tol)
+            found = admm(data, rank, weight, within, alpha=alpha, tol=tol)
         elif variant == "p":
-            found = reweighted(problem, rank, weight, within, p=p, alpha=alpha, tol=tol)
+            found = reweighted(data, rank, weight, within, p=p, alpha=alpha, tol=tol)
         else:
-            found = palm(problem, rank, weight, within, kind=variant, alpha=alpha, rho=rho, tol=tol, accelerate=quick)
+            found = palm(data, rank, weight, within, kind=variant, alpha=alpha, rho=rho, tol=tol, accelerate=quick)
         return Fit(found.status, found.history, left=found.state.A, right=found.state.B, used=used)
 
-    return complete_by(task, "fgsr", params, solve, largest_singular)
+    return complete_by(problem, "fgsr", params, solve, largest_singular)
 
 
 def data_weight(weight: Any, penalty: float) -> float:
-    """Lambda, which multiplies the data term: as given, else 1/penalty, the same problem divided by lambda."""
-    if weight is None:
-        return 1 / max(penalty, 1e-12)
-    if check_number(weight, "weight") == 0:
-        raise InputError("weight=0 ignores the data; give a number above 0")
-    return float(weight)
+    """Lambda, which multiplies the data term: as given, else 1/penalty, the same data divided by lambda."""
+    return 1 / max(penalty, 1e-12) if weight is None else float(weight)
 
 
 METHODS = (
@@ -70,23 +64,25 @@ METHODS = (
         low_rank=True,
         keeps_candidates=False,
         random=False,
-        out_of_sample=False,
         reference="Fan, Ding, Chen, Udell, NeurIPS 2019",
-        parameters={
-            "mode": None,
-            "unit": "auto",
-            "variant": "2/3",
-            "weight": None,
-            "alpha": 1.0,
-            "rho": 1.0,
-            "accelerate": True,
-            "p": 0.5,
-            "tol": None,
-            "max_iter": 1000,
-            **ITERATION,
-        },
+        parameters=Parameters(
+            *MODE,
+            parameter(
+                "variant", "2/3", Words("2/3", "1/2", "admm", "p"), meaning="which quasi-norm, and how it is minimised"
+            ),
+            parameter("weight", None, Number(above=True), meaning="of the data term; None: 1/penalty"),
+            parameter("alpha", 1.0, Number(above=True), meaning="balance of the two factors"),
+            parameter("rho", 1.0, Number(0.5), meaning="step of PALM, as a share of the curvature"),
+            parameter("accelerate", True, Flag(), meaning="momentum, with a check that the objective falls"),
+            parameter("p", 0.5, Number(1e-3, 1.0), meaning="of variant 'p'"),
+            tol(None, "stop where a step changes less; None: by variant"),
+            max_iter(1000),
+            *ITERATION,
+        ),
         original={"unit": 1.0, "weight": 0.01, "rho": 0.5, "accelerate": False, "max_iter": 500},
         grid=tuple({"penalty": weight} for weight in (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)),
+        shared=MEASURE | {"rank", "penalty"},
+        work=factor_work,
         run=run,
     ),
 )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcomplete._baselines.completion.fgsr_palm import alive, finished, first_pair, relative, shrink_columns, solved
-from simcomplete._baselines.completion.modes import Matrix, Problem, settled
+from simcomplete._baselines.completion.modes import MaskedMatrix, Matrix, settled
 from simcomplete._method.iterate import Limits, Run, iterate
 
 
@@ -27,12 +27,14 @@ class Split:
     change: float = 1.0
 
 
-def admm(problem: Problem, rank: int, u: float, within: Limits, *, alpha: float = 1.0, tol: float = 1e-4) -> Run[Split]:
+def admm(
+    data: MaskedMatrix, rank: int, u: float, within: Limits, *, alpha: float = 1.0, tol: float = 1e-4
+) -> Run[Split]:
     """Complete a matrix whose observed values are exact.
 
     Parameters
     ----------
-    problem, rank : Problem, int
+    data, rank : MaskedMatrix, int
         The matrix and the most components.
     u : float
         Weight of the augmented Lagrangian, the authors' mu.
@@ -44,11 +46,11 @@ def admm(problem: Problem, rank: int, u: float, within: Limits, *, alpha: float 
     >>> rng = np.random.default_rng(0)
     >>> O = np.outer(np.sin(np.arange(30)), np.cos(np.arange(20)))
     >>> M = (rng.random(O.shape) < 0.7).astype(float)
-    >>> run = admm(Problem(O * M, M), 5, 1.0, Limits(1000), tol=1e-6)
+    >>> run = admm(MaskedMatrix(O * M, M), 5, 1.0, Limits(1000), tol=1e-6)
     >>> bool(abs(run.state.X - O).max() < 0.01), run.state.A.shape[1]
     (True, 1)
     """
-    hidden = np.zeros_like(problem.values) if problem.mask is None else 1 - problem.mask
+    hidden = np.zeros_like(data.values) if data.mask is None else 1 - data.mask
 
     def step(at: Split) -> Split:
         tau = u * float(np.linalg.norm(at.B @ at.B.T, 2))
@@ -56,7 +58,7 @@ def admm(problem: Problem, rank: int, u: float, within: Limits, *, alpha: float 
         A = shrink_columns(at.A + (u / tau) * ((target - at.A @ at.B) @ at.B.T), 1 / tau)
         B = solved(u * (A.T @ A) + alpha * np.eye(A.shape[1]), u * (A.T @ target))
         fit = A @ B
-        X = problem.values + hidden * (fit - at.dual / u)
+        X = data.values + hidden * (fit - at.dual / u)
         change = max(relative(A, at.A), relative(B, at.B))
         # Ten times the change of X, so that one tolerance serves the authors' two.
         change = min(change, 10 * relative(X, at.X))
@@ -65,10 +67,10 @@ def admm(problem: Problem, rank: int, u: float, within: Limits, *, alpha: float 
         return Split(A[:, keep], B[keep], X, at.dual + u * (X - fit), float(objective), change)
 
     # Missing values count as 0 in the first decomposition; scaled up, the data have about the right size.
-    scale = 1.0 if problem.mask is None else problem.mask.size / max(float(problem.mask.sum()), 1.0)
-    A, B = first_pair(problem.values * scale, rank, alpha, 2 / 3)
+    scale = 1.0 if data.mask is None else data.mask.size / max(float(data.mask.sum()), 1.0)
+    A, B = first_pair(data.values * scale, rank, alpha, 2 / 3)
     objective = float(np.linalg.norm(A, axis=0).sum() + 0.5 * alpha * np.sum(B * B))
-    start = Split(A, B, problem.values, np.zeros_like(problem.values), objective)
+    start = Split(A, B, data.values, np.zeros_like(data.values), objective)
 
     def measure(at: Split) -> dict[str, float]:
         return {"objective": at.objective, "change": at.change, "components": at.A.shape[1]}

@@ -10,14 +10,14 @@ from dataclasses import replace
 import numpy as np
 
 from simcomplete._baselines.completion.fgsr_palm import Pair, alive, finished, first_pair, measure, relative, solved
-from simcomplete._baselines.completion.modes import Matrix, Problem, settled
+from simcomplete._baselines.completion.modes import MaskedMatrix, Matrix, settled
 from simcomplete._method.iterate import Limits, Run, iterate
 
 ZETA = 0.01  # keeps the weights of vanishing columns finite
 
 
 def reweighted(
-    problem: Problem,
+    data: MaskedMatrix,
     rank: int,
     weight: float,
     within: Limits,
@@ -31,7 +31,7 @@ def reweighted(
 
     Parameters
     ----------
-    problem, rank, weight, within, alpha : Problem, int, float, Limits, float
+    data, rank, weight, within, alpha : MaskedMatrix, int, float, Limits, float
         As in `palm`.
     p, zeta : float
         The power, and what is added to the norms of columns.
@@ -44,13 +44,13 @@ def reweighted(
     >>> rng = np.random.default_rng(0)
     >>> O = np.outer(np.sin(np.arange(30)), np.cos(np.arange(20)))
     >>> M = (rng.random(O.shape) < 0.7).astype(float)
-    >>> run = reweighted(Problem(O * M, M), 5, 100.0, Limits(1000), tol=1e-6)
+    >>> run = reweighted(MaskedMatrix(O * M, M), 5, 100.0, Limits(1000), tol=1e-6)
     >>> bool(abs(run.state.A @ run.state.B - O).max() < 0.01), run.state.A.shape[1]
     (True, 1)
     """
 
     def point(A: Matrix, B: Matrix) -> Pair:
-        left = problem.residual(A @ B)
+        left = data.residual(A @ B)
         penalty = np.sum((np.linalg.norm(A, axis=0) + zeta) ** p) / p + 0.5 * alpha * np.sum(B * B)
         return Pair(A, B, left, float(penalty + 0.5 * weight * np.sum(left * left)))
 
@@ -63,11 +63,11 @@ def reweighted(
         A = solved(weight * (at.B @ at.B.T) + W, weight * (at.B @ X.T)).T
         B = solved(weight * (A.T @ A) + alpha * np.eye(A.shape[1]), weight * (A.T @ X))
         new = point(A, B)
-        change = relative(A @ B, at.A @ at.B) if problem.mask is None else relative(filled(new), X)
+        change = relative(A @ B, at.A @ at.B) if data.mask is None else relative(filled(new), X)
         keep = alive(A, B)
         new = new if keep.all() else point(A[:, keep], B[keep])
         return replace(new, change=10 * change)
 
-    start_X = problem.values
-    start = point(*first_pair(problem.values, rank, alpha, 2 / 3))
+    start_X = data.values
+    start = point(*first_pair(data.values, rank, alpha, 2 / 3))
     return iterate(start, step, measure=measure, stop=finished(settled(tol)), limits=within)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._baselines.completion.modes import Matrix, Problem, flat, leading, settled
+from simcomplete._baselines.completion.modes import MaskedMatrix, Matrix, flat, leading, settled
 from simcomplete._method.iterate import Facts, Limits, Run, Stop, iterate
 from simcomplete._result.status import Status
 
@@ -39,7 +39,7 @@ class Pair:
 
 
 def palm(
-    problem: Problem,
+    data: MaskedMatrix,
     rank: int,
     weight: float,
     within: Limits,
@@ -54,7 +54,7 @@ def palm(
 
     Parameters
     ----------
-    problem, rank, weight : Problem, int, float
+    data, rank, weight : MaskedMatrix, int, float
         The matrix, the most components, and lambda, the weight of the data.
     within, tol : Limits, float
         Most steps and the like. Stop where a step lowers the objective by less than this share or, without momentum,
@@ -73,7 +73,7 @@ def palm(
 
     Examples
     --------
-    >>> run = palm(Problem(np.diag([4.0, 0.1])), 2, 1.0, Limits(1000), tol=1e-12)
+    >>> run = palm(MaskedMatrix(np.diag([4.0, 0.1])), 2, 1.0, Limits(1000), tol=1e-12)
     >>> (run.state.A @ run.state.B).round(4)  # the 4 becomes a root of s - 4 + s^(-1/3) = 0, the 0.1 goes
     array([[3.3304, 0.    ],
            [0.    , 0.    ]])
@@ -85,7 +85,7 @@ def palm(
             change = max(relative(A, at.A), relative(B, at.B))
             keep = alive(A, B)
             A, B, before = A[:, keep], B[keep], (at.A[:, keep], at.B[keep])
-        left = problem.residual(A @ B)
+        left = data.residual(A @ B)
         second = 0.5 * np.sum(B * B) if kind == "2/3" else np.linalg.norm(B, axis=1).sum()
         penalty = np.linalg.norm(A, axis=0).sum() + alpha * second
         return Pair(A, B, left, float(penalty + 0.5 * weight * np.sum(left * left)), change, before, momentum)
@@ -97,7 +97,7 @@ def palm(
         tau = weight * rho * float(np.linalg.norm(A.T @ A, 2))
         if tau == 0:  # no column survived
             return point(A, np.zeros_like(B), at)
-        pull = weight * (A.T @ problem.residual(A @ B))
+        pull = weight * (A.T @ data.residual(A @ B))
         B = (pull + tau * B) / (alpha + tau) if kind == "2/3" else shrink_columns((B + pull / tau).T, alpha / tau).T
         return point(A, B, at, momentum)
 
@@ -106,12 +106,12 @@ def palm(
             momentum = (1 + (1 + 4 * at.momentum**2) ** 0.5) / 2
             ahead = (at.momentum - 1) / momentum
             A, B = (now + ahead * (now - then) for now, then in zip((at.A, at.B), at.before, strict=True))
-            moved = move(at, A, B, problem.residual(A @ at.B), momentum)
+            moved = move(at, A, B, data.residual(A @ at.B), momentum)
             if moved.objective <= at.objective:
                 return moved
         return move(at, at.A, at.B, at.left, 1.0)
 
-    start = point(*first_pair(problem.values, rank, alpha, 2 / 3 if kind == "2/3" else 1 / 2))
+    start = point(*first_pair(data.values, rank, alpha, 2 / 3 if kind == "2/3" else 1 / 2))
     stop = finished((flat if accelerate else settled)(tol))
     return iterate(start, step, measure=measure, stop=stop, limits=within)
 

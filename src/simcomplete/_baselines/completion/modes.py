@@ -11,7 +11,7 @@ all, and low-rank completion fills them with zeros.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -20,28 +20,39 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from simcomplete._baselines.imputation.filled import complete_filled, fill
-from simcomplete._baselines.iteration import told
+from simcomplete._baselines.iteration import as_recorded
 from simcomplete._method.iterate import Facts, Stop
-from simcomplete._method.problem import Task
+from simcomplete._method.params import Number, Words, parameter
+from simcomplete._method.problem import Problem
+from simcomplete._method.spec import Sizes
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
-from simcomplete._rows.validate import check_number
 from simcomplete.errors import InputError
 
 Matrix = NDArray[np.float64]
 LARGEST = 1e100  # squares of squares of products have to be finite
 EPS = float(np.finfo(np.float64).eps)
+# The two parameters that every method here has.
+MODE = (
+    parameter(
+        "mode",
+        None,
+        Words("X", "S"),
+        meaning="complete the samples (X) or smooth similarities (S); None: X if it can",
+    ),
+    parameter("unit", "auto", Words("auto"), Number(above=True), meaning="what values are divided by"),
+)
 
 
 @dataclass(frozen=True)
-class Problem:
+class MaskedMatrix:
     """A matrix to complete: `values` divided by `unit`, 0 where missing; `mask` 1 where observed, None for everywhere.
 
     Examples
     --------
-    >>> problem = Problem(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0]]))
-    >>> problem.residual(np.array([[0.25, -7.0]]))
+    >>> data = MaskedMatrix(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0]]))
+    >>> data.residual(np.array([[0.25, -7.0]]))
     array([[0.75, 0.  ]])
     """
 
@@ -70,7 +81,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Fit:
-    """What a method made of a problem, how it went, and parameters as used.
+    """What a method made of a data, how it went, and parameters as used.
 
     The fit is `values`, or `left` @ `right`, or (mode "S" only, in the data's own units) a symmetric `matrix`.
     """
@@ -101,71 +112,73 @@ class Fit:
 
 
 def complete_by(
-    task: Task, name: str, params: dict[str, Any], solve: Callable[[Problem], Fit], unit: Callable[[Problem], float]
+    problem: Problem,
+    name: str,
+    params: dict[str, Any],
+    solve: Callable[[MaskedMatrix], Fit],
+    unit: Callable[[MaskedMatrix], float],
 ) -> Completion:
-    """Pose the problem of the mode asked for, solve it, and end as that mode ends.
+    """Pose the data of the mode asked for, solve it, and end as that mode ends.
 
     Parameters
     ----------
-    task, name, params : Task, str, dict
+    problem, name, params : Problem, str, dict
         What every method gets; `params` has "mode" and "unit".
     solve : callable
         The method itself.
     unit : callable
         What ``unit="auto"`` divides the values by.
     """
-    problem = pose(task, params["mode"], params["unit"], unit)
-    used = {**told(params), "mode": problem.mode, "unit": problem.unit}
+    data = pose(problem, params["mode"], params["unit"], unit)
+    used = {**as_recorded(params), "mode": data.mode, "unit": data.unit}
     if params.get("start") is not None and not isinstance(params["start"], str):
         used["start"] = "given"
-    if problem.mode == "X" and problem.mask is None:
+    if data.mode == "X" and data.mask is None:
         status = Status("computed", "no value is missing: these are the exact similarities")
-        return complete_filled(task, name, used, task.table, status=status)
-    fit = solve(problem) if problem.values.any() else nothing(problem)
+        return complete_filled(problem, name, used, problem.table, status=status)
+    fit = solve(data) if data.values.any() else nothing(data)
     facts = {"status": fit.status, "history": fit.history}
     used |= fit.used
-    if problem.mode == "S":
-        return task.finish(name, used, fit.symmetric(problem.unit), **facts)
-    return complete_filled(task, name, used, fill(task.table, fit.dense() * problem.unit), **facts)
+    if data.mode == "S":
+        return problem.result(name, used, fit.symmetric(data.unit), **facts)
+    return complete_filled(problem, name, used, fill(problem.table, fit.dense() * data.unit), **facts)
 
 
-def nothing(problem: Problem) -> Fit:
+def nothing(data: MaskedMatrix) -> Fit:
     """The fit of zeros, which has no scale and no direction: 0."""
-    n1, n2 = problem.values.shape
+    n1, n2 = data.values.shape
     return Fit(Status("computed", "everything observed is 0"), left=np.zeros((n1, 0)), right=np.zeros((0, n2)))
 
 
-def pose(task: Task, mode: Any, unit: Any, auto: Callable[[Problem], float]) -> Problem:
+def pose(problem: Problem, mode: Any, unit: Any, auto: Callable[[MaskedMatrix], float]) -> MaskedMatrix:
     """Check `mode` and `unit`, and make the matrix to complete."""
-    mode = _mode(task, mode)
+    mode = _mode(problem, mode)
     if mode == "S":
-        values, mask = task.similarities, None
+        values, mask = problem.similarities, None
     else:
-        observed = ~np.isnan(task.table)
-        values = np.where(observed, task.table, 0.0)
+        observed = ~np.isnan(problem.table)
+        values = np.where(observed, problem.table, 0.0)
         mask = None if observed.all() else observed.astype(np.float64)
     size = float(np.abs(values).max())
     if unit == "auto":
         # Divided by their size first, squares neither overflow nor vanish.
-        unit = size * (auto(Problem(values / size, mask)) or 1.0) if size > 0 else 1.0
-    elif check_number(unit, "unit") == 0 or size / unit > LARGEST:
+        unit = size * (auto(MaskedMatrix(values / size, mask)) or 1.0) if size > 0 else 1.0
+    elif size / unit > LARGEST:
         raise InputError(
             f"unit={unit!r} is too small for values up to {size:g}; use 'auto', or 1 for values as they are"
         )
-    return Problem(values / float(unit), mask, mode, float(unit))
+    return MaskedMatrix(values / float(unit), mask, mode, float(unit))
 
 
-def _mode(task: Task, mode: Any) -> Literal["X", "S"]:
-    if mode not in (None, "X", "S"):
-        raise InputError(f"mode={mode!r} is unknown; use 'X' (complete the samples) or 'S' (smooth the similarities)")
-    if mode == "X" and task.samples is None:
+def _mode(problem: Problem, mode: Any) -> Literal["X", "S"]:
+    if mode == "X" and not problem.has_rows:
         raise InputError("mode='X' completes samples, and only similarities were given; use mode='S' or complete()")
-    return "S" if mode == "S" or task.samples is None else "X"
+    return "S" if mode == "S" or not problem.has_rows else "X"
 
 
-def largest_singular(problem: Problem) -> float:
+def largest_singular(data: MaskedMatrix) -> float:
     """The largest singular value of the zero-filled matrix, from the Gram matrix of its shorter side."""
-    Z = problem.values
+    Z = data.values
     G = Z.T @ Z if Z.shape[0] >= Z.shape[1] else Z @ Z.T
     last = len(G) - 1
     return float(max(eigh(G, eigvals_only=True, subset_by_index=(last, last))[0], 0.0) ** 0.5)
@@ -239,11 +252,9 @@ def flat(tol: float, over: int = 5) -> Stop:
     return stop
 
 
-def choice(params: dict[str, Any], name: str, choices: tuple[str, ...]) -> str:
-    """A parameter that must be one of some words."""
-    if params[name] not in choices:
-        raise InputError(f"{name}={params[name]!r} is unknown; use {', '.join(map(repr, choices))}")
-    return str(params[name])
+def factor_work(sizes: Sizes, params: Mapping[str, Any]) -> float:
+    """Operations of a method that multiplies a table with its factors in every iteration."""
+    return 6.0 * float(params["max_iter"]) * sizes.n * sizes.d * sizes.rank
 
 
 def given_pair(start: Any, shape: tuple[int, ...]) -> tuple[Matrix, Matrix]:

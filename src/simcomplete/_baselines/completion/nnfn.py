@@ -11,14 +11,23 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh, svd
 
-from simcomplete._baselines.completion.modes import Fit, Matrix, Problem, complete_by, largest_singular, settled, signed
-from simcomplete._baselines.iteration import ITERATION, limits
+from simcomplete._baselines.completion.modes import (
+    MODE,
+    Fit,
+    MaskedMatrix,
+    Matrix,
+    complete_by,
+    largest_singular,
+    settled,
+    signed,
+)
+from simcomplete._baselines.iteration import limits
 from simcomplete._method.iterate import Limits, Run, iterate
-from simcomplete._method.problem import Task
-from simcomplete._method.spec import Method
+from simcomplete._method.params import ITERATION, Flag, Parameters, max_iter, parameter, tol
+from simcomplete._method.problem import Problem, Settings
+from simcomplete._method.spec import MEASURE, Method
 from simcomplete._result.completion import Completion
 from simcomplete._result.status import Status
-from simcomplete._rows.validate import check_number
 
 # The shared default penalty, 0.001, then takes one percent of the largest singular value off every other.
 UNITS = 10.0
@@ -84,7 +93,7 @@ class Iterate:
 
 
 def complete(
-    problem: Problem, weight: float, within: Limits, tol: float = 1e-3, *, accelerate: bool = True
+    data: MaskedMatrix, weight: float, within: Limits, tol: float = 1e-3, *, accelerate: bool = True
 ) -> Run[Iterate]:
     """Complete a matrix by proximal gradient with unit step from X = 0.
 
@@ -98,14 +107,14 @@ def complete(
     --------
     >>> O = np.outer([1.0, 2.0, 3.0], [1.0, 1.0, 2.0])
     >>> M = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 0.0]])
-    >>> run = complete(Problem(O * M, M), 0.1, Limits(500), tol=1e-9)
+    >>> run = complete(MaskedMatrix(O * M, M), 0.1, Limits(500), tol=1e-9)
     >>> run.state.X.round(3)[2]  # rank one costs nothing: |X|_* = |X|_F
     array([3., 3., 6.])
     """
 
     def point(Y: Matrix, left: Matrix, at: Iterate, momentum: float) -> Iterate:
         X, s = matrix_prox(Y + left, weight)
-        rest = problem.residual(X)
+        rest = data.residual(X)
         objective = 0.5 * float(np.sum(rest * rest)) + weight * float(s.sum() - np.linalg.norm(s))
         size, rank = float(np.linalg.norm(s)), int(np.count_nonzero(s))
         # The penalty takes `weight` off each of `rank` values: a step much smaller than that is at the end of its way.
@@ -117,13 +126,13 @@ def complete(
         if accelerate:
             momentum = (1 + (1 + 4 * at.momentum**2) ** 0.5) / 2
             Y = at.X + ((at.momentum - 1) / momentum) * (at.X - at.before)
-            ahead = point(Y, problem.residual(Y), at, momentum)
+            ahead = point(Y, data.residual(Y), at, momentum)
             if ahead.objective <= at.objective:
                 return ahead
         return point(at.X, at.left, at, 1.0)
 
-    zero = np.zeros_like(problem.values)
-    start = Iterate(zero, zero, problem.values, 1.0, 0.5 * float(np.sum(problem.values**2)), 1.0, 0)
+    zero = np.zeros_like(data.values)
+    start = Iterate(zero, zero, data.values, 1.0, 0.5 * float(np.sum(data.values**2)), 1.0, 0)
 
     def measure(at: Iterate) -> dict[str, float]:
         return {"objective": at.objective, "change": at.change, "rank": at.rank}
@@ -131,21 +140,21 @@ def complete(
     return iterate(start, step, measure=measure, stop=settled(tol, "what the penalty takes off"), limits=within)
 
 
-def run(task: Task, params: dict[str, Any]) -> Completion:
+def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
     """Complete the table by proximal gradient, or shrink the eigenvalues of S0 once."""
-    within, tol = limits(task, params, "nnfn"), check_number(params["tol"], "tol")
-    used = {"penalty": task.penalty}
+    within, tol = limits(settings, params, "nnfn"), float(params["tol"])
+    used = {"penalty": settings.penalty}
 
-    def solve(problem: Problem) -> Fit:
-        if problem.mode == "S":
+    def solve(data: MaskedMatrix) -> Fit:
+        if data.mode == "S":
             # Fully observed, the prox of S0 is the answer. Eigenvalues keep their signs: it need not be PSD.
-            w, U = eigh(problem.values)
-            matrix = signed(prox(w, task.penalty) * problem.unit, U)
+            w, U = eigh(data.values)
+            matrix = signed(prox(w, settings.penalty) * data.unit, U)
             return Fit(Status("optimal", "the global optimum, by one eigendecomposition"), matrix=matrix, used=used)
-        found = complete(problem, task.penalty, within, tol, accelerate=bool(params["accelerate"]))
+        found = complete(data, settings.penalty, within, tol, accelerate=bool(params["accelerate"]))
         return Fit(found.status, found.history, found.state.X, used=used)
 
-    return complete_by(task, "nnfn", params, solve, lambda problem: UNITS * largest_singular(problem))
+    return complete_by(problem, "nnfn", params, solve, lambda data: UNITS * largest_singular(data))
 
 
 METHODS = (
@@ -159,11 +168,18 @@ METHODS = (
         low_rank=False,
         keeps_candidates=False,
         random=False,
-        out_of_sample=False,
         reference="Wang, Yao, Kwok, WWW 2021",
-        parameters={"mode": None, "unit": "auto", "accelerate": True, "tol": 1e-3, "max_iter": 1000, **ITERATION},
+        parameters=Parameters(
+            *MODE,
+            parameter("accelerate", True, Flag(), meaning="momentum, with a check that the objective falls"),
+            tol(1e-3, "stop where a step changes X by less than this share of what the penalty takes off"),
+            max_iter(1000),
+            *ITERATION,
+        ),
         original={"unit": 1.0, "accelerate": False},
         grid=tuple({"penalty": weight} for weight in (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)),
+        shared=MEASURE | {"penalty"},
+        work=lambda sizes, params: params["max_iter"] * (4.0 * sizes.n * sizes.d**2 + 9.0 * sizes.d**3),
         run=run,
     ),
 )

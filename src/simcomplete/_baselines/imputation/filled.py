@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._method.problem import Task
+from simcomplete._method.problem import Problem
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._rows.table import HeldRows
@@ -35,12 +35,12 @@ def fill(table: NDArray[np.float64], estimate: NDArray[np.float64], *, clip: boo
 
 
 def complete_filled(
-    task: Task, name: str, params: dict[str, Any], filled: NDArray[np.float64], **facts: Any
+    problem: Problem, name: str, params: dict[str, Any], filled: NDArray[np.float64], **facts: Any
 ) -> Completion:
     """Return the similarities of filled rows as a completion, its factor the rows themselves, made unit."""
-    rows = CandidateRows(HeldRows(filled), task.measure)
+    rows = CandidateRows(HeldRows(filled), problem.measure)
     factor = rows.rows(slice(0, len(filled)))
     own = np.sum(factor * factor, axis=1)
-    lack = np.where(own < 0.75, 1 - own, 0.0)  # rows that are zero even when filled
-    matrix = SymmetricMatrix(factor=factor, diagonal=lack if lack.any() else None, unit=True)
-    return task.finish(name, params, matrix, **facts)
+    deficit = np.where(own < 0.75, 1 - own, 0.0)  # rows that are zero even when filled
+    matrix = SymmetricMatrix(factor=factor, diagonal=deficit if deficit.any() else None, unit=True)
+    return problem.result(name, params, matrix, **facts)

@@ -11,30 +11,30 @@ from simcomplete._baselines.given import given_array
 from simcomplete._baselines.imputation.filled import complete_filled, fill
 from simcomplete._baselines.imputation.grouse import Floats, Positions, Rows, grouse, orthonormal, principal
 from simcomplete._baselines.imputation.mean import power_of_two
-from simcomplete._baselines.iteration import ITERATION, limits, told
-from simcomplete._method.problem import Task
-from simcomplete._method.spec import Method
+from simcomplete._baselines.iteration import as_recorded, limits
+from simcomplete._method.params import ITERATION, Arrays, Flag, Number, Parameters, Words, max_iter, parameter
+from simcomplete._method.problem import Problem, Settings
+from simcomplete._method.spec import FILLED_MEASURE, Method
 from simcomplete._result.completion import Completion
-from simcomplete._rows.validate import check_number
 from simcomplete.errors import InputError
 
 
-def run(task: Task, params: dict[str, Any]) -> Completion:
+def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
     """Stream candidates and queries, fill from the subspace, compare."""
-    table, n_p, d = task.table, task.n_candidates, task.table.shape[1]
+    table, n_p, d = problem.table, problem.n_candidates, problem.table.shape[1]
     unit = power_of_two(table)
     rows = Rows(table / unit)
-    U = start(params["start"], rows.X[:n_p], _rank(task, rows, check_number(params["support"], "support")), task.rng)
+    U = start(params["start"], rows.X[:n_p], _rank(settings, rows, params["support"]), settings.rng)
     # Rows of another size would need another step, so by default it counts in their mean square: no unit in it.
-    step = check_number(params["step"], "step")
+    step = float(params["step"])
     power = d * float(np.sum(rows.X[:n_p] ** 2)) / max(int(rows.mask[:n_p].sum()), 1)
     step = step / (power if power > 0 else 1.0) if params["relative"] else step * unit * unit
-    bounds = limits(task, params, "gr")
-    result = grouse(rows, U, _orders(params["orders"], bounds.max_iter, task), step, bounds)
+    bounds = limits(settings, params, "gr")
+    result = grouse(rows, U, _orders(params["orders"], bounds.max_iter, problem.n, settings.rng), step, bounds)
     U = result.state.U
     estimate = fill(table / unit, rows.all_weights(U) @ U.T) * unit
     facts = {"status": result.status, "history": result.history}
-    return complete_filled(task, "gr", {"rank": U.shape[1], **told(params)}, fill(table, estimate), **facts)
+    return complete_filled(problem, "gr", {"rank": U.shape[1], **as_recorded(params)}, fill(table, estimate), **facts)
 
 
 def start(given: Any, Z: Floats, rank: int, rng: np.random.Generator) -> Floats:
@@ -43,29 +43,27 @@ def start(given: Any, Z: Floats, rank: int, rng: np.random.Generator) -> Floats:
     if isinstance(given, str):
         if given == "pca":
             return principal(Z, rank)
-        if given == "random":
-            return orthonormal(rng.standard_normal((d, rank)))
-        raise InputError(f"start={given!r} is unknown; use 'pca', 'random' or an array of shape (d, rank)")
+        return orthonormal(rng.standard_normal((d, rank)))
     U = given_array(given, "start", (d, "rank"))
     if U.shape[1] > d:
         raise InputError(f"start has {U.shape[1]} directions in {d} dimensions; give at most {d}")
     return orthonormal(U)
 
 
-def _rank(task: Task, rows: Rows, support: float) -> int:
+def _rank(settings: Settings, rows: Rows, support: float) -> int:
     """The rank asked for, else 10 but so few that a usual query has `support` values for each of its weights."""
     counts = rows.mask.sum(axis=1)[~rows.whole]
     most = 10 if support == 0 or not len(counts) else max(1, min(10, int(np.median(counts) // support)))
-    return int(min(task.rank_or(most), *rows.X.shape))
+    return int(min(settings.rank_or(most), *rows.X.shape))
 
 
-def _orders(given: Any, cycles: int, task: Task) -> Iterable[Positions]:
+def _orders(given: Any, cycles: int, n: int, rng: np.random.Generator) -> Iterable[Positions]:
     """One permutation of the rows per cycle, drawn as they are needed or given."""
     if given is None:
-        return (task.rng.permutation(task.n) for _ in range(cycles))
-    orders = given_array(given, "orders", (cycles, task.n))
-    if not (np.sort(orders) == np.arange(task.n)).all():
-        raise InputError(f"orders has a row that is no permutation of 0 to {task.n - 1}; give one for each cycle")
+        return (rng.permutation(n) for _ in range(cycles))
+    orders = given_array(given, "orders", (cycles, n))
+    if not (np.sort(orders) == np.arange(n)).all():
+        raise InputError(f"orders has a row that is no permutation of 0 to {n - 1}; give one for each cycle")
     return orders.astype(np.int64)
 
 
@@ -80,19 +78,26 @@ METHODS = (
         low_rank=False,
         keeps_candidates=True,
         random=True,
-        out_of_sample=False,
         reference="Balzano, Nowak, Recht, Allerton 2010 (GROUSE)",
-        parameters={
-            "step": 0.1,
-            "relative": True,
-            "start": "pca",
-            "support": 3,
-            "max_iter": 10,
-            "orders": None,
-            **ITERATION,
-        },
+        parameters=Parameters(
+            parameter("step", 0.1, Number(), meaning="size of a step"),
+            parameter("relative", True, Flag(), meaning="count steps in the mean square of a row"),
+            parameter(
+                "start", "pca", Words("pca", "random"), Arrays("an array of shape (d, rank)"), meaning="the first basis"
+            ),
+            parameter(
+                "support", 3, Number(), meaning="values per weight that a usual query should have; 0 asks for none"
+            ),
+            max_iter(10, "cycles over all rows"),
+            parameter(
+                "orders", None, Arrays("permutations of shape (max_iter, n)"), meaning="the order of every cycle"
+            ),
+            *ITERATION,
+        ),
         original={"step": 0.1, "relative": False, "start": "random", "support": 0, "max_iter": 50},
         grid=tuple({"rank": rank, "step": step} for step in (0.1, 10.0) for rank in (2, 5, 10, 20)),
+        shared=FILLED_MEASURE | {"rank"},
+        work=lambda sizes, params: 80.0 * params["max_iter"] * sizes.n * sizes.d,
         run=run,
     ),
 )

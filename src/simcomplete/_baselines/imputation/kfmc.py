@@ -5,6 +5,7 @@ Wiring only: the objective is in `kernels`, the algorithms are in `kfmc_online` 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,14 +16,26 @@ from simcomplete._baselines.given import given_array
 from simcomplete._baselines.imputation.filled import complete_filled, fill
 from simcomplete._baselines.imputation.kernels import Floats, Kernel, Polynomial, Rbf, bandwidth
 from simcomplete._baselines.imputation.kfmc_offline import offline
-from simcomplete._baselines.imputation.kfmc_online import Settings, extend, online
+from simcomplete._baselines.imputation.kfmc_online import KfmcSettings, extend, online
 from simcomplete._baselines.imputation.mean import feature_means, power_of_two
-from simcomplete._baselines.iteration import ITERATION, limits, told
+from simcomplete._baselines.iteration import as_recorded, limits
 from simcomplete._method.iterate import Limits, Run
-from simcomplete._method.problem import Task
-from simcomplete._method.spec import Method
+from simcomplete._method.params import (
+    ITERATION,
+    Arrays,
+    Flag,
+    Nothing,
+    Number,
+    Parameters,
+    Whole,
+    Words,
+    max_iter,
+    parameter,
+    tol,
+)
+from simcomplete._method.problem import Problem, Settings
+from simcomplete._method.spec import FILLED_MEASURE, Method, Sizes
 from simcomplete._result.completion import Completion
-from simcomplete._rows.validate import check_number
 from simcomplete.errors import InputError
 
 # What None stands for, by variant and kernel: the original values, save a tol that offline can reach.
@@ -32,48 +45,36 @@ USUAL: dict[tuple[str, str], dict[str, Any]] = {
     ("offline", "rbf"): {"factor": 1.0, "alpha": 0.0, "beta": 1e-3, "max_iter": 500, "tol": 3e-4},
     ("offline", "poly"): {"alpha": 1.0, "beta": 1.0, "max_iter": 500, "tol": 3e-4},
 }
-CHOICES = {
-    "variant": ("online", "offline", "extend"),
-    "kernel": ("rbf", "poly"),
-    "init": ("candidates", "normal"),
-    "bandwidth": ("candidates", "all"),
-}
 
 
-def run(task: Task, params: dict[str, Any]) -> Completion:
+def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
     """Choose unit, first guess and atoms; learn; fill; compare."""
-    for name, choices in CHOICES.items():
-        if params[name] not in choices:
-            raise InputError(f"{name}={params[name]!r} is unknown; use one of {', '.join(map(repr, choices))}")
-    for name in ("degree", "inner"):
-        if isinstance(params[name], bool) or not isinstance(params[name], int) or params[name] < 1:
-            raise InputError(f"{name}={params[name]!r} must be a whole number of at least 1")
     usual = USUAL["offline" if params["variant"] == "offline" else "online", params["kernel"]]
     p = {**params, **{name: value for name, value in usual.items() if params[name] is None}}
-    table, n_p = task.table, task.n_candidates
+    table, n_p = problem.table, problem.n_candidates
     mask = ~np.isnan(table)
     unit = _unit(table[:n_p], p)
     X = np.where(mask, table, _start(p["start"], table, n_p)) / unit
-    D = _atoms(p["atoms"], p["init"], X[:n_p], unit, task.rng)
-    settings = _settings(p, X if p["bandwidth"] == "all" else X[:n_p], X[mask])
+    D = _atoms(p["atoms"], p["init"], X[:n_p], unit, settings.rng)
+    learning = _settings(p, X if p["bandwidth"] == "all" else X[:n_p], X[mask])
     with threadpool_limits(1, user_api="blas"):  # many small products: threads that wait for each other cost 15 times
-        result, filled = _learn(p["variant"], task, X, D, settings, limits(task, p, "kfmc"))
+        result, filled = _learn(p["variant"], problem, X, D, learning, limits(settings, p, "kfmc"))
     facts = {"status": result.status, "history": result.history}
-    used = {**told(p), "atoms": len(D)}
-    return complete_filled(task, "kfmc", used, fill(table, fill(table / unit, filled) * unit), **facts)
+    used = {**as_recorded(p), "atoms": len(D)}
+    return complete_filled(problem, "kfmc", used, fill(table, fill(table / unit, filled) * unit), **facts)
 
 
 def _learn(
-    variant: str, task: Task, X: Floats, D: Floats, settings: Settings, bounds: Limits
+    variant: str, problem: Problem, X: Floats, D: Floats, settings: KfmcSettings, bounds: Limits
 ) -> tuple[Run[Any], Floats]:
     """Run the variant; return how it went and the samples it filled."""
-    mask = ~np.isnan(task.table)
+    mask = ~np.isnan(problem.table)
     if variant != "extend":
         result: Run[Any] = (online if variant == "online" else offline)(X, mask, D, settings, bounds)
         return result, result.state.X
-    if task.together:
+    if problem.all_rows_are_queries:
         raise InputError("variant='extend' learns from complete candidates alone; give candidates and queries")
-    n_p = task.n_candidates
+    n_p = problem.n_candidates
     result = online(X[:n_p], mask[:n_p], D, settings, bounds)
     # Where the atoms are fixed, the program divides the polynomial's gradient by its curvature alone.
     still = settings if isinstance(settings.kernel, Rbf) else replace(settings, relax=1.0)
@@ -88,7 +89,7 @@ def _unit(P: Floats, p: dict[str, Any]) -> float:
         if np.log2(size) * (2 * (p["degree"] if p["kernel"] == "poly" else 1) + 2) > 1000:
             raise InputError(f"kernels of values near {size:.0e} overflow; leave norm at its default, 3")
         return 1.0
-    norm = check_number(p["norm"], "norm", low=np.finfo(np.float64).tiny)
+    norm = float(p["norm"])
     mean_square = float(np.nansum((P / size) ** 2)) / max(int((~np.isnan(P)).sum()), 1)
     return size * float(np.sqrt(P.shape[1] * mean_square)) / norm if mean_square > 0 else 1.0
 
@@ -96,8 +97,6 @@ def _unit(P: Floats, p: dict[str, Any]) -> float:
 def _start(given: Any, table: Floats, n_p: int) -> Floats:
     """First guesses, for missing values."""
     if isinstance(given, str):
-        if given not in ("mean", "zero"):
-            raise InputError(f"start={given!r} is unknown; use 'mean', 'zero' or an array of shape {table.shape}")
         means = feature_means(table[:n_p]) if given == "mean" else np.zeros(table.shape[1])
         return np.broadcast_to(means, table.shape)
     return given_array(given, "start", table.shape)
@@ -106,30 +105,37 @@ def _start(given: Any, table: Floats, n_p: int) -> Floats:
 def _atoms(given: Any, init: str, X: Floats, unit: float, rng: np.random.Generator) -> Floats:
     """The first atoms: some of the rows, standard normal numbers, or given."""
     n, d = X.shape
-    if isinstance(given, (int, np.integer)) and not isinstance(given, bool) and given >= 1:
+    if isinstance(given, (int, np.integer)):
         if init == "normal":
             return rng.standard_normal((int(given), d))
         return np.asarray(X[rng.choice(n, min(int(given), n), replace=False)])
     return given_array(given, "atoms", ("m", d)) / unit
 
 
-def _settings(p: dict[str, Any], X: Floats, observed: Floats) -> Settings:
-    """Check the numbers, and choose the kernel's width by the distances of some rows."""
-    least = np.finfo(np.float64).tiny
+def _settings(p: dict[str, Any], X: Floats, observed: Floats) -> KfmcSettings:
+    """Numbers as they are, and the kernel's width by the distances of some rows."""
     if p["kernel"] == "rbf":
-        kernel: Kernel = Rbf(bandwidth(X, check_number(p["factor"], "factor", least)))
+        kernel: Kernel = Rbf(bandwidth(X, float(p["factor"])))
     else:
-        kernel = Polynomial(check_number(p["shift"], "shift"), p["degree"])
-    return Settings(
+        kernel = Polynomial(float(p["shift"]), p["degree"])
+    return KfmcSettings(
         kernel,
-        alpha=check_number(p["alpha"], "alpha"),
-        beta=check_number(p["beta"], "beta", least),
-        momentum=check_number(p["momentum"], "momentum", high=1.0),
-        relax=check_number(p["relax"], "relax", least),
+        alpha=float(p["alpha"]),
+        beta=float(p["beta"]),
+        momentum=float(p["momentum"]),
+        relax=float(p["relax"]),
         inner=p["inner"],
-        tol=check_number(p["tol"], "tol"),
+        tol=float(p["tol"]),
         bounds=(observed.min(), observed.max()) if p["bounded"] and len(observed) else (-np.inf, np.inf),
     )
+
+
+def _work(sizes: Sizes, params: Mapping[str, Any]) -> float:
+    """A row sees all atoms in every inner step."""
+    atoms = params["atoms"] if isinstance(params["atoms"], int) else 100
+    passes = params["max_iter"] or (500 if params["variant"] == "offline" else 2)
+    inner = 1 if params["variant"] == "offline" else params["inner"]
+    return 6.0 * passes * inner * sizes.n * atoms * sizes.d
 
 
 METHODS = (
@@ -143,25 +149,43 @@ METHODS = (
         low_rank=False,
         keeps_candidates=True,
         random=True,
-        out_of_sample=False,
         reference="Fan, Udell, CVPR 2019 (KFMC)",
-        parameters={
-            "variant": "online",
-            "kernel": "rbf",
-            "atoms": 100,
-            "init": "candidates",
-            "start": "mean",
-            "norm": 3.0,
-            "bandwidth": "candidates",
-            **dict.fromkeys(("factor", "alpha", "beta", "tol", "max_iter")),
-            "shift": 1.0,
-            "degree": 2,
-            "momentum": 0.5,
-            "relax": 1.1,
-            "inner": 100,
-            "bounded": True,
-            **ITERATION,
-        },
+        parameters=Parameters(
+            parameter(
+                "variant",
+                "online",
+                Words("online", "offline", "extend"),
+                meaning="rows in turn, all at once, or atoms from the candidates alone",
+            ),
+            parameter("kernel", "rbf", Words("rbf", "poly"), meaning="kernel of the feature space"),
+            parameter(
+                "atoms", 100, Whole(1), Arrays("an array of shape (m, d)"), meaning="how many atoms, or the first"
+            ),
+            parameter("init", "candidates", Words("candidates", "normal"), meaning="where the first atoms come from"),
+            parameter(
+                "start", "mean", Words("mean", "zero"), Arrays("an array of shape (n, d)"), meaning="the first values"
+            ),
+            parameter(
+                "norm",
+                3.0,
+                Number(above=True),
+                Nothing(),
+                meaning="mean length to scale rows to; None: as they are",
+            ),
+            parameter("bandwidth", "candidates", Words("candidates", "all"), meaning="rows that set its width"),
+            parameter("factor", None, Number(above=True), meaning="width of the kernel; None: by variant"),
+            parameter("alpha", None, Number(), meaning="weight of the atoms' size; None: by variant and kernel"),
+            parameter("beta", None, Number(above=True), meaning="weight of the codes; None: by variant and kernel"),
+            tol(None, "stop where a step changes less; None: by variant"),
+            max_iter(None, "passes over the rows, or iterations; None: by variant"),
+            parameter("shift", 1.0, Number(), meaning="constant of the polynomial kernel"),
+            parameter("degree", 2, Whole(1), meaning="degree of the polynomial kernel"),
+            parameter("momentum", 0.5, Number(0.0, 1.0), meaning="momentum of the atoms"),
+            parameter("relax", 1.1, Number(above=True), meaning="relaxation of the steps"),
+            parameter("inner", 100, Whole(1), meaning="most steps for one row"),
+            parameter("bounded", True, Flag(), meaning="keep values within the observed range"),
+            *ITERATION,
+        ),
         original={
             "init": "normal",
             "start": "zero",
@@ -178,6 +202,8 @@ METHODS = (
             {"variant": "offline"},
             {"variant": "offline", "kernel": "poly"},
         ),
+        shared=FILLED_MEASURE,
+        work=_work,
         run=run,
     ),
 )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._baselines.imputation.kernels import Floats, Rbf
-from simcomplete._baselines.imputation.kfmc_online import TINY, Settings, State, change, encoder, facts
+from simcomplete._baselines.imputation.kfmc_online import TINY, KfmcSettings, State, change, encoder, facts
 from simcomplete._method.iterate import Facts, Limits, Run, iterate
 from simcomplete._result.status import Status
 
@@ -24,7 +24,7 @@ class Batch(State):
     VD: Floats | float = 0.0
 
 
-def offline(X: Floats, mask: NDArray[np.bool_], D: Floats, settings: Settings, limits: Limits) -> Run[Batch]:
+def offline(X: Floats, mask: NDArray[np.bool_], D: Floats, settings: KfmcSettings, limits: Limits) -> Run[Batch]:
     """Alternate until the samples change by less than `settings.tol`, relative to their norm; 0 makes all iterations.
 
     Parameters
@@ -39,7 +39,7 @@ def offline(X: Floats, mask: NDArray[np.bool_], D: Floats, settings: Settings, l
     >>> from simcomplete._baselines.imputation.kernels import Polynomial
     >>> X = np.array([[1.0, 1.0], [2.0, 2.0], [1.5, 0.0]])
     >>> mask = np.array([[True, True], [True, True], [True, False]])
-    >>> run = offline(X, mask, X[:1], Settings(Polynomial(0.0, 2)), Limits(progress=False))
+    >>> run = offline(X, mask, X[:1], KfmcSettings(Polynomial(0.0, 2)), Limits(progress=False))
     >>> run.state.X[2].round(1), run.status.code
     (array([1.5, 1.5]), 'converged')
     """
@@ -59,7 +59,7 @@ def offline(X: Floats, mask: NDArray[np.bool_], D: Floats, settings: Settings, l
         )
 
 
-def _alternate(state: Batch, mask: NDArray[np.bool_], settings: Settings) -> Batch:
+def _alternate(state: Batch, mask: NDArray[np.bool_], settings: KfmcSettings) -> Batch:
     kernel, X, D = settings.kernel, state.X, state.D
     among, to_atoms = kernel.base(D, D), kernel.base(X, D)
     Z = encoder(kernel.value(among), settings.beta)(kernel.value(to_atoms))

@@ -18,7 +18,7 @@ TINY = 1e-300  # a curvature below this has lost its meaning: no step
 
 
 @dataclass(frozen=True)
-class Settings:
+class KfmcSettings:
     """What online and offline share.
 
     Attributes
@@ -56,7 +56,7 @@ class State:
     change: float | None = None
 
 
-def online(X: Floats, mask: NDArray[np.bool_], D: Floats, settings: Settings, limits: Limits) -> Run[State]:
+def online(X: Floats, mask: NDArray[np.bool_], D: Floats, settings: KfmcSettings, limits: Limits) -> Run[State]:
     """Pass over the samples, `limits.max_iter` times.
 
     Parameters
@@ -71,7 +71,7 @@ def online(X: Floats, mask: NDArray[np.bool_], D: Floats, settings: Settings, li
     >>> from simcomplete._baselines.imputation.kernels import Rbf
     >>> X = np.array([[1.0, 1.0], [2.0, 2.0], [2.0, 0.0]])
     >>> mask = np.array([[True, True], [True, True], [True, False]])
-    >>> run = online(X, mask, X[:2], Settings(Rbf(1.0), inner=100), Limits(1, progress=False))
+    >>> run = online(X, mask, X[:2], KfmcSettings(Rbf(1.0), inner=100), Limits(1, progress=False))
     >>> run.state.X[2].round(1)
     array([2., 2.])
     """
@@ -85,7 +85,7 @@ def online(X: Floats, mask: NDArray[np.bool_], D: Floats, settings: Settings, li
 
 
 def refine(
-    X: Floats, mask: NDArray[np.bool_], Z: Floats, D: Floats, settings: Settings, encode: Encode
+    X: Floats, mask: NDArray[np.bool_], Z: Floats, D: Floats, settings: KfmcSettings, encode: Encode
 ) -> tuple[Floats, Floats]:
     """Fill samples while the atoms stay: codes z = (K_DD + beta I)^-1 k(D, x), then x a step downhill, until settled.
 
@@ -108,13 +108,13 @@ def refine(
     return X, Z
 
 
-def extend(X: Floats, mask: NDArray[np.bool_], D: Floats, settings: Settings) -> tuple[Floats, Floats]:
+def extend(X: Floats, mask: NDArray[np.bool_], D: Floats, settings: KfmcSettings) -> tuple[Floats, Floats]:
     """Fill samples that the atoms have never seen; returns them and their codes."""
     encode = encoder(settings.kernel.value(settings.kernel.base(D, D)), settings.beta)
     return refine(X, mask, np.zeros((len(X), len(D))), D, settings, encode)
 
 
-def _one_pass(state: State, mask: NDArray[np.bool_], settings: Settings) -> State:
+def _one_pass(state: State, mask: NDArray[np.bool_], settings: KfmcSettings) -> State:
     kernel = settings.kernel
     X, D, Z, V = state.X.copy(), state.D, state.Z.copy(), np.zeros_like(state.D)
     whole: NDArray[np.bool_] = np.all(mask, axis=1)
@@ -162,7 +162,7 @@ def change(before: Floats, after: Floats) -> float:
     return float(np.linalg.norm(after - before)) / (size if size > 0 else 1.0)
 
 
-def facts(state: State, settings: Settings) -> dict[str, float]:
+def facts(state: State, settings: KfmcSettings) -> dict[str, float]:
     """The objective, and how much the samples changed."""
     kernel, Z = settings.kernel, state.Z
     K, among = kernel.value(kernel.base(state.X, state.D)), kernel.value(kernel.base(state.D, state.D))

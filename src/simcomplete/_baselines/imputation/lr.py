@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from simcomplete._baselines.imputation.filled import complete_filled, fill
 from simcomplete._baselines.imputation.mean import feature_means, power_of_two
-from simcomplete._method.problem import Task
-from simcomplete._method.spec import Method
+from simcomplete._method.params import Number, Parameters, Words, parameter
+from simcomplete._method.problem import Problem, Settings
+from simcomplete._method.spec import FILLED_MEASURE, Method
 from simcomplete._result.completion import Completion
 from simcomplete._rows.progress import track
-from simcomplete._rows.validate import check_number
 from simcomplete.errors import InputError
 
 CUT = 1e-12  # of the largest eigenvalue: below it, plain regression sees a feature that others determine
@@ -114,25 +114,22 @@ def impute(table: Floats, mean: Floats, predict: Predict, progress: bool | None 
     return filled
 
 
-def run(task: Task, params: dict[str, Any]) -> Completion:
+def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
     """Fit on the candidates (or on the complete ones of all rows), fill, compare."""
-    variants = ("feature", "sample", "sample-basic")
-    variant, eps = params["variant"], check_number(params["eps"], "eps")
-    if variant not in variants:
-        raise InputError(f"variant={variant!r} is unknown; use one of {', '.join(map(repr, variants))}")
-    table = task.table
-    P = table[: task.n_candidates]
+    variant, eps = params["variant"], float(params["eps"])
+    table = problem.table
+    P = table[: problem.n_candidates]
     P = P[~np.isnan(P).any(axis=1)]
-    if len(P) < 2 and task.together:
+    if len(P) < 2 and problem.all_rows_are_queries:
         raise InputError(
             f"lr learns from complete rows, and {len(P)} of {len(table)} are; give at least 2, or candidates and "
             "queries, or use method='mean'"
         )
     scale = power_of_two(table) if variant == "feature" else 1.0  # regression on features does not depend on it
     predict = by_feature(P / scale, eps) if variant == "feature" else by_sample(P, basic=variant == "sample-basic")
-    estimate = impute(table / scale, feature_means(P) / scale, predict, task.progress) * scale
+    estimate = impute(table / scale, feature_means(P) / scale, predict, settings.progress) * scale
     used = {"variant": variant, **({"eps": eps} if variant == "feature" else {})}
-    return complete_filled(task, "lr", used, fill(table, estimate))
+    return complete_filled(problem, "lr", used, fill(table, estimate))
 
 
 def _inverse(C: Floats) -> Floats | None:
@@ -161,11 +158,20 @@ METHODS = (
         low_rank=False,
         keeps_candidates=True,
         random=False,
-        out_of_sample=False,
         reference="Seber and Lee, Linear Regression Analysis, Wiley 2012",
-        parameters={"variant": "feature", "eps": 1e-3},
+        parameters=Parameters(
+            parameter(
+                "variant",
+                "feature",
+                Words("feature", "sample", "sample-basic"),
+                meaning="missing on observed features, or a query as a combination of candidates: smallest, or of few",
+            ),
+            parameter("eps", 1e-3, Number(), meaning="ridge of variant 'feature', relative to the mean variance"),
+        ),
         original={"variant": "sample-basic"},
         grid=tuple({"eps": eps} for eps in (1e-4, 1e-3, 1e-2, 0.1, 1.0)),
+        shared=FILLED_MEASURE,
+        work=lambda sizes, params: sizes.n * sizes.d**2 + 0.4 * sizes.n_queries * sizes.d**3,
         run=run,
     ),
 )

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._baselines.imputation.filled import complete_filled, fill
-from simcomplete._method.problem import Task
-from simcomplete._method.spec import Method
+from simcomplete._method.problem import Problem, Settings
+from simcomplete._method.spec import FILLED_MEASURE, Method
 from simcomplete._result.completion import Completion
 
 
@@ -51,11 +51,11 @@ def feature_means(table: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.where(count > 0, Z.sum(axis=0) / np.maximum(count, 1), overall) * scale)
 
 
-def run(task: Task, params: dict[str, Any]) -> Completion:
+def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
     """Fill with the candidates' means; when every row may be incomplete, with those of all observed values."""
-    table = task.table
-    means = feature_means(table[: task.n_candidates])
-    return complete_filled(task, "mean", params, fill(table, np.broadcast_to(means, table.shape)))
+    table = problem.table
+    means = feature_means(table[: problem.n_candidates])
+    return complete_filled(problem, "mean", params, fill(table, np.broadcast_to(means, table.shape)))
 
 
 METHODS = (
@@ -69,8 +69,8 @@ METHODS = (
         low_rank=False,
         keeps_candidates=True,
         random=False,
-        out_of_sample=False,
         reference="mean of the candidates (the paper cites Kim, Kim, Yi 2004, which is sequential kNN)",
+        shared=FILLED_MEASURE,
         run=run,
     ),
 )

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from simcomplete._baselines.imputation.filled import complete_filled, fill
-from simcomplete._method.problem import Task
-from simcomplete._method.spec import Method
+from simcomplete._method.problem import Problem, Settings
+from simcomplete._method.spec import FILLED_MEASURE, Method
 from simcomplete._result.completion import Completion
 
 
-def run(task: Task, params: dict[str, Any]) -> Completion:
+def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
     """Fill with 0, also where 0 lies outside the observed range: that is what the method says."""
-    filled = fill(task.table, np.zeros_like(task.table), clip=False)
-    return complete_filled(task, "zero", params, filled)
+    filled = fill(problem.table, np.zeros_like(problem.table), clip=False)
+    return complete_filled(problem, "zero", params, filled)
 
 
 METHODS = (
@@ -29,8 +29,8 @@ METHODS = (
         low_rank=False,
         keeps_candidates=True,
         random=False,
-        out_of_sample=False,
         reference="zero filling, the customary yardstick beside the mean",
+        shared=FILLED_MEASURE,
         run=run,
     ),
 )

@@ -20,19 +20,20 @@ callback     ``callback(iteration, facts)`` after every one; something true ends
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._baselines.iteration import ITERATION, limits, told
+from simcomplete._baselines.iteration import as_recorded, limits
 from simcomplete._baselines.psd.alternating import Calibrated, calibrate, onto
 from simcomplete._baselines.psd.nearest_correlation import Matrix, Vector, newton, target_diagonal, with_diagonal
 from simcomplete._method.iterate import Limits, Run, iterate
-from simcomplete._method.problem import Task
-from simcomplete._method.spec import Method
+from simcomplete._method.params import ITERATION, Arrays, Flag, Parameters, Whole, max_iter, parameter
+from simcomplete._method.problem import Problem, Settings
+from simcomplete._method.spec import Method, Sizes
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
@@ -109,20 +110,17 @@ def projected(S: Matrix, b: Vector) -> Matrix:
     return nearest
 
 
-def run(task: Task, params: dict[str, Any]) -> Completion:
+def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
     """Wire CMC, and say whether the result is positive semi-definite."""
-    for name in ("blocks", "sweeps", "inner"):
-        if isinstance(params[name], bool) or not isinstance(params[name], int) or params[name] < 1:
-            raise InputError(f"{name}={params[name]!r} must be a whole number of at least 1")
-    n, within = task.n, limits(task, params, "cmc")
-    S0 = task.similarities
+    n, within = problem.n, limits(settings, params, "cmc")
+    S0 = problem.similarities
     b = target_diagonal(S0)
     size = float(b.max()) or 1.0
     y = min(params["blocks"], n)  # at least two numbers a block
     given = None if params["permutations"] is None else _permutations(params["permutations"], n, within.max_iter)
 
     def draw(made: int) -> list[Rows]:
-        return blocks_of(task.rng.permutation(2 * n) if given is None else given[made], n, y)
+        return blocks_of(settings.rng.permutation(2 * n) if given is None else given[made], n, y)
 
     ended = solve(S0 / size, b / size, draw, within, params["sweeps"], params["inner"])
     S = ended.state.S
@@ -135,8 +133,8 @@ def run(task: Task, params: dict[str, Any]) -> Completion:
     else:
         what = "it came out positive semi-definite, which only its blocks are meant to be"
     status = Status(ended.status.code, f"{ended.status.message}; {what}", ended.status.ok)
-    used = {**told(params), "blocks": y}
-    return task.finish("cmc", used, SymmetricMatrix(dense=S * size), status=status, history=ended.history)
+    used = {**as_recorded(params), "blocks": y}
+    return problem.result("cmc", used, SymmetricMatrix(dense=S * size), status=status, history=ended.history)
 
 
 def _permutations(given: Any, n: int, most: int) -> NDArray[np.int64]:
@@ -145,6 +143,12 @@ def _permutations(given: Any, n: int, most: int) -> NDArray[np.int64]:
         need = f"whole numbers of shape ({most}, {2 * n}): max_iter times twice the rows"
         raise InputError(f"permutations has shape {order.shape} of {order.dtype}; it must be {need}")
     return order.astype(np.int64)
+
+
+def _work(sizes: Sizes, params: Mapping[str, Any]) -> float:
+    """A block of 2n/y rows is decomposed in every inner iteration."""
+    visits = params["max_iter"] * params["sweeps"] * params["inner"] * params["blocks"]
+    return float(10.0 * visits * (2 * sizes.n / params["blocks"]) ** 3)
 
 
 METHODS = (
@@ -158,18 +162,20 @@ METHODS = (
         low_rank=False,
         keeps_candidates=False,
         random=True,
-        out_of_sample=False,
         reference="Li, ACML 2020",
-        parameters={
-            "blocks": 10,
-            "sweeps": 2,
-            "inner": 15,
-            "project": False,
-            "permutations": None,
-            "max_iter": 20,
-            **ITERATION,
-        },
+        parameters=Parameters(
+            parameter("blocks", 10, Whole(1), meaning="into how many blocks the rows are cut"),
+            parameter("sweeps", 2, Whole(1), meaning="how often the blocks are visited in each outer iteration"),
+            parameter("inner", 15, Whole(1), meaning="most iterations of DMC on a block"),
+            parameter("project", False, Flag(), meaning="end with the nearest positive semi-definite matrix"),
+            parameter(
+                "permutations", None, Arrays("whole numbers of shape (max_iter, 2n)"), meaning="instead of random ones"
+            ),
+            max_iter(20, "outer iterations"),
+            *ITERATION,
+        ),
         grid=({"blocks": 10}, {"blocks": 5}, {"blocks": 20}, {"blocks": 10, "max_iter": 5}),
+        work=_work,
         run=run,
     ),
 )

@@ -27,48 +27,50 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._baselines.iteration import ITERATION, limits, told
+from simcomplete._baselines.iteration import as_recorded, limits
 from simcomplete._baselines.psd import alternating, fmc
 from simcomplete._baselines.psd.nearest_correlation import Matrix, Vector, newton, target_diagonal, with_diagonal
 from simcomplete._method.iterate import Facts, Limits, Run, iterate
-from simcomplete._method.problem import Task
+from simcomplete._method.params import ITERATION, Number, Parameters, Words, max_iter, parameter, tol
+from simcomplete._method.problem import Problem, Settings
 from simcomplete._method.spec import Method
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
 from simcomplete._rows.budget import require
-from simcomplete._rows.validate import check_number
 from simcomplete.errors import InputError
 
 # max_iter and tol of every variant.
 VARIANTS = {"newton": (100, 1e-10), "dykstra": (5000, 1e-8), "fixed": (1000, 1e-9), "reference": (20, 1e-6)}
 
 
-def run(task: Task, params: dict[str, Any]) -> Completion:
+def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
     """Wire DMC: check, solve for the rows that have a diagonal, put the result in its place."""
-    variant, low, high = _checked(task, params)
+    variant, low, high = _checked(problem, params)
     used = {**params, "low": low, "high": high}
     for name, default in zip(("max_iter", "tol"), VARIANTS[variant], strict=True):
         used[name] = default if params[name] is None else params[name]
-    tol, within = check_number(used["tol"], "tol"), limits(task, used, f"dmc, {variant}")
-    if variant == "fixed" and task.known is None:
-        return held_block(task, told(used), tol, within)
-    n = task.n
+    tol, within = float(used["tol"]), limits(settings, used, f"dmc, {variant}")
+    if variant == "fixed" and problem.known is None:
+        return held_block(problem, as_recorded(used), tol, within)
+    n = problem.n
     require(10 * n * n * 8, f"projecting the {n} x {n} matrix", "use method='fmc', which needs no n x n matrix")
-    S0 = task.similarities
+    S0 = problem.similarities
     b = target_diagonal(S0)
     size, alive = float(b.max()), b > 0
     S = np.zeros_like(S0)
     if size == 0:  # only the zero matrix is positive semi-definite with a zero diagonal
-        return task.finish("dmc", told(used), SymmetricMatrix(dense=S))
+        return problem.result("dmc", as_recorded(used), SymmetricMatrix(dense=S))
     part = np.ix_(alive, alive)
-    hold = None if task.known is None else held_entries(task)[part]
-    up = int(np.sum(alive[: task.n_candidates])) if task.exact is not None else None
+    hold = None if problem.known is None else held_entries(problem)[part]
+    up = int(np.sum(alive[: problem.n_candidates])) if problem.exact is not None else None
     found, ended = solve(S0[part] / size, b[alive] / size, variant, tol, within, (low, high), hold, up)
     S[part] = found * size
     if variant != "reference":
         np.fill_diagonal(S, b)
-    return task.finish("dmc", told(used), SymmetricMatrix(dense=S), status=ended.status, history=ended.history)
+    return problem.result(
+        "dmc", as_recorded(used), SymmetricMatrix(dense=S), status=ended.status, history=ended.history
+    )
 
 
 def solve(
@@ -104,14 +106,14 @@ def proved(ended: Run[Any], distance: float) -> Status:
     return Status(code, f"{ended.status.message}; {what}", ended.status.ok)
 
 
-def held_block(task: Task, used: dict[str, Any], tol: float, limits: Limits) -> Completion:
+def held_block(problem: Problem, used: dict[str, Any], tol: float, limits: Limits) -> Completion:
     """Hold the candidate block, in a problem of its rank plus the queries.
 
     S with S_pp = U diag(s) U^T is positive semi-definite only as [[U, 0], [0, I]] M [[U, 0], [0, I]]^T, and since U is
     orthonormal, M is the matrix nearest to [[diag(s), U^T B], [B^T U, C]] that holds diag(s). The answer is FMC's
     factor with other rows for the queries, so the candidates are exact and nothing is n x n.
     """
-    basis, block = fmc.basis_of(task)
+    basis, block = fmc.basis_of(problem)
     k, size = len(basis.s), float(basis.c.max(initial=0.0)) or 1.0
     M0 = np.block([[np.diag(basis.s), basis.b], [basis.b.T, basis.C]]) / size
     np.fill_diagonal(M0[k:, k:], basis.c / size)
@@ -123,8 +125,8 @@ def held_block(task: Task, used: dict[str, Any], tol: float, limits: Limits) -> 
     squares = np.sum(y * y, axis=0)
     y *= np.sqrt(np.where(squares > (1 - 10 * tol) * basis.c, basis.c / np.where(squares > 0, squares, 1.0), 1.0))
     rows, _ = fmc.joined(y, M[k:, k:] * size, basis.c)
-    matrix = fmc.assemble(task, basis, rows, block)
-    return task.finish("dmc", used, matrix, status=ended.status, history=ended.history)
+    matrix = fmc.assemble(problem, basis, rows, block)
+    return problem.result("dmc", used, matrix, status=ended.status, history=ended.history)
 
 
 def reference(S0: Matrix, project: Any, tol: float, limits: Limits) -> tuple[Matrix, Run[Any]]:
@@ -151,28 +153,25 @@ def reference(S0: Matrix, project: Any, tol: float, limits: Limits) -> tuple[Mat
     return (S0 if ended.state.X is None else ended.state.X), ended
 
 
-def held_entries(task: Task) -> NDArray[np.bool_]:
+def held_entries(problem: Problem) -> NDArray[np.bool_]:
     """True where variant "fixed" keeps an entry: the diagonal, the candidate block, and what is known."""
-    which = np.eye(task.n, dtype=bool)
-    if task.exact is not None:
-        which[: task.n_candidates, : task.n_candidates] = True
-    if task.known is not None:
-        which |= task.known | task.known.T
+    which = np.eye(problem.n, dtype=bool)
+    if problem.exact is not None:
+        which[: problem.n_candidates, : problem.n_candidates] = True
+    if problem.known is not None:
+        which |= problem.known | problem.known.T
     return which
 
 
-def _checked(task: Task, params: dict[str, Any]) -> tuple[str, float, float]:
-    variant = params["variant"]
-    if variant not in VARIANTS:
-        raise InputError(f"variant={variant!r} is unknown; use {', '.join(map(repr, VARIANTS))}")
-    low, high = (check_number(params[name], name, -1.0, 1.0) for name in ("low", "high"))
+def _checked(problem: Problem, params: dict[str, Any]) -> tuple[str, float, float]:
+    variant, low, high = params["variant"], float(params["low"]), float(params["high"])
     if low >= high:
         raise InputError(f"low={low:g} and high={high:g} leave no room between them; use low < high")
     if (low, high) != (-1.0, 1.0) and variant not in ("dykstra", "reference"):
         raise InputError(f"variant={variant!r} takes no box from {low:g} to {high:g}; use variant='dykstra'")
-    if variant == "fixed" and task.exact is None and task.known is None:
+    if variant == "fixed" and problem.exact is None and problem.known is None:
         raise InputError("variant='fixed' needs something to hold; give queries apart from candidates, or known=")
-    if variant != "fixed" and task.known is not None:
+    if variant != "fixed" and problem.known is not None:
         raise InputError(f"variant={variant!r} holds no entries; use variant='fixed' with known=, or leave known out")
     return variant, low, high
 
@@ -188,11 +187,23 @@ METHODS = (
         low_rank=False,
         keeps_candidates=False,
         random=False,
-        out_of_sample=False,
         reference="Li, NIPS 2015; Higham, IMA J. Numer. Anal. 2002; Qi and Sun, SIAM J. Matrix Anal. Appl. 2006",
-        parameters={"variant": "newton", "low": -1.0, "high": 1.0, "max_iter": None, "tol": None, **ITERATION},
+        parameters=Parameters(
+            parameter(
+                "variant",
+                "newton",
+                Words("newton", "dykstra", "fixed", "reference"),
+                meaning="exact; exact with a box; exact with entries held; the public programs",
+            ),
+            parameter("low", -1.0, Number(-1.0, 1.0), meaning="smallest cosine, for 'dykstra' and 'reference'"),
+            parameter("high", 1.0, Number(-1.0, 1.0), meaning="largest cosine, for 'dykstra' and 'reference'"),
+            max_iter(None, "most iterations; None: by variant 100, 5000, 1000 and 20"),
+            tol(None, "stop where no constraint is missed by more; None: by variant 1e-10, 1e-8, 1e-9 and 1e-6"),
+            *ITERATION,
+        ),
         original={"variant": "reference", "max_iter": 20, "tol": 1e-6},
         uses=frozenset({"known"}),
+        work=lambda sizes, params: 1.5e2 * sizes.n**3,
         run=run,
     ),
 )

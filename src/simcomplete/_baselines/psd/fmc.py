@@ -20,24 +20,26 @@ variant    "batch" (every query against the candidates), "sequential" (against t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from simcomplete._baselines.completion.modes import choice
-from simcomplete._baselines.iteration import told
+from simcomplete._baselines.imputation.filled import complete_filled
+from simcomplete._baselines.iteration import as_recorded
 from simcomplete._baselines.psd import alternating
 from simcomplete._baselines.psd.fmc_sequential import sequential
 from simcomplete._baselines.psd.fmc_step import CUT, solve
 from simcomplete._baselines.psd.nearest_correlation import Matrix, Vector, newton, target_diagonal, with_diagonal
-from simcomplete._method.problem import Task
+from simcomplete._method.params import Parameters, Words, parameter
+from simcomplete._method.problem import AllRows, CandidatesQueries, Problem, Settings
 from simcomplete._method.spec import Method
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
 from simcomplete._rows.budget import require
+from simcomplete._rows.table import HeldRows
 from simcomplete._rows.xp import like, to_numpy, zeros
-from simcomplete._similarity.operator import CandidateQuerySimilarity
+from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
 from simcomplete.errors import InputError
 
 SLACK = 1e-10  # of the diagonal: less than this left by |y|^2 is nothing to place
@@ -136,59 +138,76 @@ def joined(y: Matrix, C: Matrix, c: Vector) -> tuple[Matrix, int]:
     return np.concatenate([y.T, L], axis=1), int(np.sum(~free))
 
 
-def basis_of(task: Task) -> tuple[Basis, Matrix | None]:
+def basis_of(problem: Problem) -> tuple[Basis, Matrix | None]:
     """The candidates' eigenbasis; where they are known by their similarities alone, also their rows of the factor."""
-    operator = task.operator
-    if isinstance(operator, CandidateQuerySimilarity):
-        return basis_of_rows(operator), None
-    tol = task.n * float(np.finfo(to_numpy(operator.array).dtype).eps)
-    return basis_of_block(task.similarities, task.n_candidates, max(tol, 1e-8))
+    if isinstance(problem, CandidatesQueries):
+        return basis_of_rows(problem.operator), None
+    tol = problem.n * float(np.finfo(to_numpy(problem.operator.array).dtype).eps)
+    return basis_of_block(problem.similarities, problem.n_candidates, max(tol, 1e-8))
 
 
-def run(task: Task, params: dict[str, Any]) -> Completion:
+def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
     """Wire FMC: candidates to their eigenbasis, queries placed there, everything back as one factor."""
-    variant = choice(params, "variant", ("batch", "sequential", "onmc-b"))
-    if task.exact is None:
+    variant = params["variant"]
+    if isinstance(problem, AllRows):
+        return among_rows(problem, settings, params)
+    if problem.exact is None:
         raise InputError("method 'fmc' needs exact candidates; give them apart from the queries, or candidates=")
-    basis, block = basis_of(task)
+    basis, block = basis_of(problem)
     if variant == "sequential":
         rows = sequential(basis.s, basis.b, basis.C, basis.c)
         status = Status("computed", "each query is the nearest that the rows before it allow")
     else:
         rows, met = batch(basis)
         status = Status("computed", f"each query is the nearest that the candidates allow; {met} reach the boundary")
-    matrix = assemble(task, basis, rows, block)
+    matrix = assemble(problem, basis, rows, block)
     if variant == "onmc-b":
-        matrix = apart(task, basis, matrix)
+        matrix = apart(problem, basis, matrix)
         status = Status("computed", "queries were calibrated apart: expect the whole not to be positive semi-definite")
-    return task.finish("fmc", told(params), matrix, status=status)
+    return problem.result("fmc", as_recorded(params), matrix, status=status)
 
 
-def assemble(task: Task, basis: Basis, rows: Matrix, block: Matrix | None) -> SymmetricMatrix:
+def among_rows(problem: AllRows, settings: Settings, params: dict[str, Any]) -> Completion:
+    """Complete rows are the candidates of the others; every row stays where it is."""
+    whole = ~np.isnan(problem.table).any(axis=1)
+    if not whole.any():
+        raise InputError(
+            "method 'fmc' needs complete rows as candidates of the others, and none is complete; use 'posterior'"
+        )
+    if whole.all():
+        status = Status("computed", "no value is missing: these are the exact similarities")
+        return complete_filled(problem, "fmc", as_recorded(params), problem.table, status=status)
+    order = np.concatenate([np.flatnonzero(whole), np.flatnonzero(~whole)])
+    P, Q = (HeldRows(problem.rows.take(np.flatnonzero(some))) for some in (whole, ~whole))
+    done = run(CandidatesQueries(P, Q, problem.measure, progress=settings.progress), settings, params)
+    matrix = done.matrix.reordered(np.argsort(order))
+    return problem.result("fmc", as_recorded(params), matrix, status=done.status)
+
+
+def assemble(problem: Problem, basis: Basis, rows: Matrix, block: Matrix | None) -> SymmetricMatrix:
     """The factor [[P^, 0], [Y, L]], block by block in the library of the candidates."""
-    n_p, k, width = task.n_candidates, len(basis.s), len(basis.turn)
+    n_p, k, width = problem.n_candidates, len(basis.s), len(basis.turn)
     columns = width + rows.shape[1] - k
-    require(2 * task.n * columns * 8, f"a factor of {task.n} x {columns}", "complete fewer queries at a time")
+    require(2 * problem.n * columns * 8, f"a factor of {problem.n} x {columns}", "complete fewer queries at a time")
     queries = np.concatenate([rows[:, :k] @ basis.turn.T, rows[:, k:]], axis=1)
     if block is not None:
         return SymmetricMatrix(factor=np.concatenate([np.pad(block, ((0, 0), (0, columns - width))), queries]))
-    operator = task.operator
-    assert isinstance(operator, CandidateQuerySimilarity)  # the candidates are rows or a block
-    F = zeros(operator.C, (task.n, columns))
+    operator = cast("CandidateQuerySimilarity", problem.operator)  # candidates are a block or rows
+    F = zeros(operator.C, (problem.n, columns))
     for part, P, _, _ in operator.blocks("similarities"):
         F[part, :width] = P
     F[n_p:, :] = like(queries, F)
-    lack = task.missing_diagonal()
-    if lack is None or not bool(np.any(to_numpy(lack)[:n_p])):
+    deficit = problem.diagonal_deficit()
+    if deficit is None or not bool(np.any(to_numpy(deficit)[:n_p])):
         return SymmetricMatrix(factor=F)
-    only = np.where(np.arange(task.n) < n_p, to_numpy(lack), 0.0)  # queries have their whole diagonal already
+    only = np.where(np.arange(problem.n) < n_p, to_numpy(deficit), 0.0)  # queries have their whole diagonal already
     return SymmetricMatrix(factor=F, diagonal=like(only, F))
 
 
-def apart(task: Task, basis: Basis, matrix: SymmetricMatrix) -> SymmetricMatrix:
+def apart(problem: Problem, basis: Basis, matrix: SymmetricMatrix) -> SymmetricMatrix:
     """OnMC-B: the batch answer with the queries among themselves by the public OffMC, which keeps no diagonal."""
-    n_p = task.n_candidates
-    S = to_numpy(matrix.block(slice(0, task.n), slice(0, task.n))).copy()
+    n_p = problem.n_candidates
+    S = to_numpy(matrix.block(slice(0, problem.n), slice(0, problem.n))).copy()
     here = alternating.Calibrated(basis.C)
     for _ in range(OFFMC):
         here = alternating.calibrate(here, alternating.onto(None, clip=True))
@@ -209,10 +228,17 @@ METHODS = (
         low_rank=False,
         keeps_candidates=True,
         random=False,
-        out_of_sample=False,
         reference="Ma, Yu, Zhang, WWW 2024; Yu, Zeng, Mao, Li, UAI 2023",
-        parameters={"variant": "batch"},
+        parameters=Parameters(
+            parameter(
+                "variant",
+                "batch",
+                Words("batch", "sequential", "onmc-b"),
+                meaning="queries against the candidates, also against those before, or calibrated apart as OnMC-B does",
+            ),
+        ),
         original={"variant": "sequential"},
+        work=lambda sizes, params: sizes.n * (sizes.d + sizes.n_queries) ** 2 + 1e2 * sizes.n_queries**3,
         run=run,
     ),
 )

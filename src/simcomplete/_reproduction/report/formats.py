@@ -1,4 +1,4 @@
-"""Tables as Markdown, LaTeX and CSV: the same cells in three spellings."""
+"""Tables as Markdown, LaTeX and CSV."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import io
 from collections.abc import Sequence
 
 from simcomplete._reproduction.protocol import Protocol
-from simcomplete._reproduction.report.tables import Table
-from simcomplete._reproduction.summary import Entry
+from simcomplete._reproduction.report.tables import PaperTable
+from simcomplete._reproduction.summary import CellSummary
 
-# Longest first where one begins another.
-LATEX = {
+LATEX_ESCAPES = {
     "\\": r"\textbackslash{}",
     "▲": r"$\uparrow$",
     "▼": r"$\downarrow$",
@@ -28,12 +27,12 @@ LATEX = {
 }
 
 
-def markdown(table: Table) -> str:
+def table_markdown(table: PaperTable) -> str:
     """Write a table as Markdown.
 
     Examples
     --------
-    >>> print(markdown(Table("title", ["name", "value"], [["a|b", "1"]], words=1)))
+    >>> print(table_markdown(PaperTable("title", ["name", "value"], [["a|b", "1"]], words=1)))
     **title**
     <BLANKLINE>
     | name | value |
@@ -41,32 +40,32 @@ def markdown(table: Table) -> str:
     | a\\|b | 1 |
     """
     lines = [table.head, *table.rows]
-    cells = [[cell.replace("|", "\\|") for cell in line] for line in lines]
+    escaped = [[cell.replace("|", "\\|") for cell in line] for line in lines]
     marks = "|".join("---" if j < table.words else "---:" for j in range(len(table.head)))
-    body = [f"| {' | '.join(line)} |" for line in cells]
+    body = [f"| {' | '.join(line)} |" for line in escaped]
     note = ["", table.note] if table.note else []
     if not table.rows:
         return f"**{table.title}**: not run."
     return "\n".join([f"**{table.title}**", "", body[0], f"|{marks}|", *body[1:], *note])
 
 
-def latex(table: Table) -> str:
+def table_latex(table: PaperTable) -> str:
     """Write a table as LaTeX, without packages.
 
     Examples
     --------
-    >>> r"SMC\\_F & 0.5 \\\\" in latex(Table("title", ["name", "value"], [["SMC_F", "0.5"]], words=1))
+    >>> r"SMC\\_F & 0.5 \\\\" in table_latex(PaperTable("title", ["name", "value"], [["SMC_F", "0.5"]], words=1))
     True
     """
     shape = "l" * table.words + "r" * (len(table.head) - table.words)
-    body = [" & ".join(map(escape, line)) + r" \\" for line in table.rows]
+    body = [" & ".join(map(escape_latex, line)) + r" \\" for line in table.rows]
     return "\n".join(
         [
             r"\begin{table}",
-            rf"\caption{{{escape(table.title)}}}",
+            rf"\caption{{{escape_latex(table.title)}}}",
             rf"\begin{{tabular}}{{{shape}}}",
             r"\hline",
-            " & ".join(map(escape, table.head)) + r" \\ \hline",
+            " & ".join(map(escape_latex, table.head)) + r" \\ \hline",
             *body,
             r"\hline",
             r"\end{tabular}",
@@ -75,33 +74,35 @@ def latex(table: Table) -> str:
     )
 
 
-def escape(text: str) -> str:
-    """Write text so that LaTeX prints it as it is.
+def escape_latex(text: str) -> str:
+    """Write text so that LaTeX prints it unchanged.
 
     Examples
     --------
-    >>> escape("50% of n_p")
+    >>> escape_latex("50% of n_p")
     '50\\\\% of n\\\\_p'
     """
-    return "".join(LATEX.get(mark, mark) for mark in text)
+    return "".join(LATEX_ESCAPES.get(mark, mark) for mark in text)
 
 
-def as_csv(protocol: Protocol, entries: Sequence[Entry]) -> str:
-    """Write every number of a protocol, one a line: ours, its spread, the paper's, and the difference."""
+def cells_csv(protocol: Protocol, cells: Sequence[CellSummary]) -> str:
+    """Write every number of a protocol, one a line: ours, its standard deviation, the paper's, and the difference."""
     axes = ["dataset", "candidates", *protocol.grid]
     head = [*axes, "method", "column", "measure", "ours", "spread", "runs", "paper", "difference", "over", "failed"]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*head, "reason"])
-    for entry in entries:
+    for cell in cells:
         for measure in protocol.measures:
-            ours, paper = entry.mean.get(measure), entry.paper.get(measure)
-            gap = None if ours is None or paper is None else ours - paper
-            numbers = [_short(x) for x in (ours, entry.spread.get(measure))]
-            line = [*(entry.at[a] for a in axes), entry.method, entry.column, measure, *numbers, entry.ran]
-            writer.writerow([*line, _short(paper), _short(gap), entry.over, entry.failed, entry.reason or ""])
+            ours, paper = cell.mean.get(measure), cell.paper.get(measure)
+            difference = None if ours is None or paper is None else ours - paper
+            numbers = [_six_digits(x) for x in (ours, cell.spread.get(measure))]
+            line = [*(cell.at[a] for a in axes), cell.method, cell.column, measure, *numbers, cell.ran]
+            writer.writerow(
+                [*line, _six_digits(paper), _six_digits(difference), cell.over, cell.failed, cell.reason or ""]
+            )
     return out.getvalue()
 
 
-def _short(value: float | None) -> str:
+def _six_digits(value: float | None) -> str:
     return "" if value is None else f"{value:.6g}"

@@ -1,6 +1,6 @@
-"""Tables of the paper in its own layout: data sets and methods down, missing ratios and measures across.
+"""The paper's tables in its own layout: methods in rows, missing ratios and measures in columns.
 
-Under each of our rows stands the paper's, where it printed one.
+The paper's numbers, where it printed any, are a row below ours.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 from simcomplete._registry import find
 from simcomplete._reproduction.protocol import Protocol
 from simcomplete._reproduction.reported import method_label, set_label
-from simcomplete._reproduction.summary import NEAR, Entry
+from simcomplete._reproduction.summary import TOLERANCE, CellSummary
 
 ABOVE, BELOW, OVER = "▲", "▼", "*"
-WORDS = {
+MEASURE_LABELS = {
     "error": "error",
     "recall_fifth": "recall",
     "ndcg": "nDCG",
@@ -28,17 +28,17 @@ WORDS = {
     "extra_mib": "extra MiB",
     "psd": "PSD",
 }
-WHOLE = ("rank", "rank_absolute", "extra_mib")
+WHOLE_NUMBERS = ("rank", "rank_absolute", "extra_mib")
 LEGEND = (
     f"Means over the runs, the standard deviation behind ± where there are several. {ABOVE} ours is above the paper's "
-    f"by more than {NEAR:g} ({NEAR:.0%} for ranks), {BELOW} below. {OVER} a run was over its time limit: this is how "
-    "far it came. - was not run."
+    f"by more than {TOLERANCE:g} ({TOLERANCE:.0%} for ranks), {BELOW} below. {OVER} a run was over its time limit; the "
+    "number is that of its last iteration. - was not run."
 )
 
 
 @dataclass(frozen=True)
-class Table:
-    """Cells of text under a head; the first columns are words; a note says what is left out."""
+class PaperTable:
+    """A table of text: its head, its rows, how many of the first columns are words, and what is left out of it."""
 
     title: str
     head: list[str]
@@ -47,112 +47,110 @@ class Table:
     note: str = ""
 
 
-def tables(protocol: Protocol, entries: Sequence[Entry]) -> list[Table]:
+def build_tables(protocol: Protocol, cells: Sequence[CellSummary]) -> list[PaperTable]:
     """Return the tables of a protocol: one for each data set and number of candidates, or one of properties."""
     if protocol.layout == "properties":
-        return [_properties(protocol, entries)]
-    found = []
+        return [_properties_table(protocol, cells)]
+    tables = []
     for dataset in protocol.sets:
         for candidates in protocol.candidates:
-            here = [e for e in entries if e.at["dataset"] == dataset and e.at["candidates"] == candidates]
-            found.append(_one(protocol, _title(dataset, candidates, here), here))
-    return found
+            here = [c for c in cells if c.at["dataset"] == dataset and c.at["candidates"] == candidates]
+            tables.append(_table(protocol, _title(dataset, candidates, here), here))
+    return tables
 
 
-def _title(dataset: str, candidates: int, entries: Sequence[Entry]) -> str:
-    used = next((entry.used for entry in entries if entry.used is not None), None)
+def _title(dataset: str, candidates: int, cells: Sequence[CellSummary]) -> str:
+    used = next((cell.used for cell in cells if cell.used is not None), None)
     short = "" if used is None else f" ({used:,} used: the data set has no more rows)"
     return f"{set_label(dataset)}, {candidates:,} candidates{short}"
 
 
-def _one(protocol: Protocol, title: str, entries: Sequence[Entry]) -> Table:
-    places: list[dict[str, Any]] = []
-    for entry in entries:
-        place = {name: entry.at[name] for name in protocol.grid}
-        if place not in places:
-            places.append(place)
+def _table(protocol: Protocol, title: str, cells: Sequence[CellSummary]) -> PaperTable:
+    settings: list[dict[str, Any]] = []
+    for cell in cells:
+        setting = {name: cell.at[name] for name in protocol.grid}
+        if setting not in settings:
+            settings.append(setting)
     head = ["method", "which"]
-    head += [f"{_at(place)} {WORDS.get(m, m)}" for place in places for m in protocol.measures]
+    head += [f"{_setting_label(at)} {MEASURE_LABELS.get(m, m)}" for at in settings for m in protocol.measures]
     rows, absent = [], []
     for method in protocol.methods:
-        mine = [entry for entry in entries if entry.method == method]
+        mine = [cell for cell in cells if cell.method == method]
         ran = False
-        for name, found in _columns(mine):
-            if not any(entry.ran for entry in found):
+        for name, column in _columns(mine):
+            if not any(cell.ran for cell in column):
                 absent.append(f"{method_label(method)} {name}")
                 continue
             ran = True
-            rows.append([method_label(method), name, *(text(entry, m) for entry in found for m in protocol.measures)])
-        paper = {_at(entry.at, protocol): entry.paper for entry in mine}
+            rows.append([method_label(method), name, *(cell_text(c, m) for c in column for m in protocol.measures)])
+        paper = {_setting_label({name: cell.at[name] for name in protocol.grid}): cell.paper for cell in mine}
         if ran and any(paper.values()):
-            told = [paper[_at(place)] for place in places]
-            cells = [number(one[m], m) if m in one else "" for one in told for m in protocol.measures]
-            rows.append([method_label(method), "paper", *cells])
-    return Table(title, head, rows, words=2, note=f"Not run: {', '.join(absent)}." if absent else "")
+            numbers = [paper[_setting_label(at)] for at in settings]
+            texts = [number_text(one[m], m) if m in one else "" for one in numbers for m in protocol.measures]
+            rows.append([method_label(method), "paper", *texts])
+    return PaperTable(title, head, rows, words=2, note=f"Not run: {', '.join(absent)}." if absent else "")
 
 
-def _columns(entries: Sequence[Entry]) -> list[tuple[str, list[Entry]]]:
-    """Put columns with the same parameters into one: a method without settings has nothing to tune."""
-    found: list[tuple[str, list[Entry]]] = []
-    for column in dict.fromkeys(entry.column for entry in entries):
-        mine = [entry for entry in entries if entry.column == column]
-        same = next((i for i, (_, others) in enumerate(found) if others[0].params == mine[0].params), None)
+def _columns(cells: Sequence[CellSummary]) -> list[tuple[str, list[CellSummary]]]:
+    """Group cells by column, those with the same parameters together: a method may have nothing to tune."""
+    groups: list[tuple[str, list[CellSummary]]] = []
+    for column in dict.fromkeys(cell.column for cell in cells):
+        mine = [cell for cell in cells if cell.column == column]
+        same = next((i for i, (_, others) in enumerate(groups) if others[0].params == mine[0].params), None)
         if same is None:
-            found.append((column, mine))
+            groups.append((column, mine))
         else:
-            found[same] = (f"{found[same][0]}, {column}", found[same][1])
-    return found
+            groups[same] = (f"{groups[same][0]}, {column}", groups[same][1])
+    return groups
 
 
-def _at(place: dict[str, Any], protocol: Protocol | None = None) -> str:
-    names = place if protocol is None else protocol.grid
-    return ", ".join(f"{place[name]:g}" for name in names)
+def _setting_label(setting: dict[str, Any]) -> str:
+    return ", ".join(f"{value:g}" for value in setting.values())
 
 
-def _properties(protocol: Protocol, entries: Sequence[Entry]) -> Table:
-    printed = protocol.layout_of["printed"]
-    names = protocol.layout_of["head"]
+def _properties_table(protocol: Protocol, cells: Sequence[CellSummary]) -> PaperTable:
+    printed = protocol.layout_options["printed"]
+    names = protocol.layout_options["head"]
     extra = ["regularizer", "solver"] if "regularizer" in names else []
     sizes = protocol.candidates if len(protocol.candidates) > 1 else [None]
-    measured = [f"{WORDS[m]}{'' if n is None else f' at {n:,}'}" for n in sizes for m in protocol.measures]
+    measured = [f"{MEASURE_LABELS[m]}{'' if n is None else f' at {n:,}'}" for n in sizes for m in protocol.measures]
     rows = []
     for method in protocol.methods:
         row = find(method).row()
-        mine = [e for e in entries if e.method == method]
-        cells = [text(e, m) for e in mine for m in protocol.measures]
+        texts = [cell_text(cell, m) for cell in cells if cell.method == method for m in protocol.measures]
         blank = [""] * len(names)
-        rows.append([method_label(method), *printed.get(method, blank), *(str(row[n]) for n in extra), *cells])
+        rows.append([method_label(method), *printed.get(method, blank), *(str(row[n]) for n in extra), *texts])
     head = ["method", *(f"{name} (paper)" for name in names), *extra, *measured]
     used = f", {set_label(protocol.sets[0])}, missing {protocol.grid['missing'][0]:g}"
-    return Table(protocol.title + used, head, rows, words=1 + len(names) + len(extra))
+    return PaperTable(protocol.title + used, head, rows, words=1 + len(names) + len(extra))
 
 
-def text(entry: Entry, measure: str) -> str:
-    """Write one cell: the mean, its spread, and marks; or why there is none.
+def cell_text(cell: CellSummary, measure: str) -> str:
+    """Write one cell: the mean, its standard deviation and marks, or why there is none.
 
     Examples
     --------
     >>> parts = {"at": {}, "method": "a", "column": "b", "params": {}, "asked": 1, "ran": 1, "over": 1, "failed": 0}
-    >>> text(Entry(**parts, mean={"error": 0.9}, spread={}, paper={"error": 0.8}), "error")
+    >>> cell_text(CellSummary(**parts, mean={"error": 0.9}, spread={}, paper={"error": 0.8}), "error")
     '0.900*▲'
     """
-    if measure not in entry.mean:
-        if not entry.ran:
+    if measure not in cell.mean:
+        if not cell.ran:
             return "-"
         if measure == "rank_absolute":
             return ""
-        return "over limit" if entry.over else "failed"
-    mark = {1: ABOVE, -1: BELOW, 0: ""}[entry.differs(measure)]
-    over = OVER if entry.over else ""
-    spread = f" ±{number(entry.spread[measure], measure)}" if measure in entry.spread else ""
-    return f"{number(entry.mean[measure], measure)}{spread}{over}{mark}"
+        return "over limit" if cell.over else "failed"
+    mark = {1: ABOVE, -1: BELOW, 0: ""}[cell.differs(measure)]
+    over = OVER if cell.over else ""
+    spread = f" ±{number_text(cell.spread[measure], measure)}" if measure in cell.spread else ""
+    return f"{number_text(cell.mean[measure], measure)}{spread}{over}{mark}"
 
 
-def number(value: float, measure: str) -> str:
-    """Write a number with as many digits as its measure deserves."""
+def number_text(value: float, measure: str) -> str:
+    """Write a number with the digits of its measure."""
     if measure == "psd":
         return "yes" if value == 1.0 else "no"
-    if measure in WHOLE:
+    if measure in WHOLE_NUMBERS:
         return f"{value:.0f}"
     if measure == "cpu_seconds":
         return f"{value:.2f}"

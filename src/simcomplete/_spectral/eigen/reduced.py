@@ -19,8 +19,8 @@ from simcomplete._rows.budget import require
 from simcomplete._rows.passes import Target
 from simcomplete._rows.xp import Array, like, namespace, subtract_outer, to_numpy, zeros
 from simcomplete._similarity.candidate_pass import Reader
+from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
 from simcomplete._similarity.gram import reflect, weights
-from simcomplete._similarity.operator import CandidateQuerySimilarity
 from simcomplete._spectral.eigen.dense import dense_largest
 from simcomplete._spectral.penalties import Vector
 
@@ -35,17 +35,19 @@ class FactorOf:
     """What the second pass does with a block of candidates: rows of the factor."""
 
     reader: Reader
-    turn: Array
+    reflector: Array
     lift: Array
 
     def __call__(self, X: Array, start: int) -> Array:
         """Return rows of the factor, one for every candidate."""
         H = self.reader(X, start).H
-        return subtract_outer(H, 2 * (H @ self.turn), self.turn) @ self.lift  # H is ours: reflected in its place
+        return (
+            subtract_outer(H, 2 * (H @ self.reflector), self.reflector) @ self.lift
+        )  # H is ours: reflected in its place
 
     def of(self, H: Array) -> Array:
         """Return rows of the factor from rows of H."""
-        return reflect(H, self.turn) @ self.lift
+        return reflect(H, self.reflector) @ self.lift
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,8 @@ class Reduced:
     def factor(self, scale: Vector) -> tuple[FactorOf, Array]:
         """Each vector times a number: how candidates get their rows, and the rows of queries."""
         numbers = like(scale, self.lift)
-        turn = self.operator.first.turn
-        return FactorOf(self.operator.reader, turn, self.lift * numbers), self.below * numbers
+        reflector = self.operator.first.reflector
+        return FactorOf(self.operator.reader, reflector, self.lift * numbers), self.below * numbers
 
     def scaled_vectors(self, scale: Vector, target: Target = None, dtype: Any = None) -> Array:
         """All vectors, each times a number, in one pass; 0 beyond what the small problem has."""
@@ -81,7 +83,7 @@ class Reduced:
         if more:  # S0 has eigenvalues 0 only there
             xp = namespace(below)
             lift = xp.concat([rows.lift, zeros(below, (int(rows.lift.shape[0]), more))], axis=1)
-            rows = FactorOf(rows.reader, rows.turn, lift)
+            rows = FactorOf(rows.reader, rows.reflector, lift)
             below = xp.concat([below, zeros(below, (int(below.shape[0]), more))], axis=1)
         return self.operator.candidates.source.map(
             rows,
@@ -111,7 +113,7 @@ def largest(operator: CandidateQuerySimilarity, rank: int) -> tuple[Vector, Redu
     t2, E = xp.linalg.eigh(first.G / length[:, None] / length[None, :])
     kept = int(np.sum(to_numpy(t2) > CUT * float(t2[-1])))
     t, E = xp.sqrt(t2[-kept:]), E[:, -kept:]
-    R = reflect(t[:, None] * E.T * length, first.turn)
+    R = reflect(t[:, None] * E.T * length, first.reflector)
     small = zeros(operator.C, (kept + n_q, kept + n_q))
     small[:kept, :kept] = R[:, :width] @ R[:, :width].T
     small[:kept, kept:] = R[:, width:]

@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 
 from simcomplete._rows.xp import Array, like
-from simcomplete._similarity.operator import CandidateQuerySimilarity, Operator
+from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
+from simcomplete._similarity.operator import Operator
 from simcomplete._spectral.eigen import reduced
 from simcomplete._spectral.eigen.dense import dense_largest, orientation
 from simcomplete._spectral.eigen.krylov import largest_by_products

@@ -19,7 +19,7 @@ from simcomplete._method.iterate import RECENT, Facts, Limits, Run, Stop, iterat
 from simcomplete._result.status import Status
 from simcomplete._rows.xp import Array, like, namespace
 from simcomplete._similarity.operator import DenseSimilarity
-from simcomplete._spectral.objective import Problem
+from simcomplete._spectral.problem import SpectralProblem
 from simcomplete._spectral.solvers.steps import Backtracking, Fixed, Point, Rule, Safe, evaluate, spectrum_ends
 from simcomplete.errors import InputError
 
@@ -28,7 +28,7 @@ FLAT = 32 * np.finfo(np.float64).eps  # of |S0|_F^2: what rounding alone does to
 
 
 @dataclass(frozen=True)
-class Settings:
+class DescentSettings:
     """What every iterative solver of the spectral problem takes.
 
     Attributes
@@ -52,14 +52,14 @@ class Settings:
     seed: int = 0
 
 
-def solve(problem: Problem, settings: Settings, step: str | float = "safe") -> tuple[Array, Run[Point]]:
+def solve(problem: SpectralProblem, settings: DescentSettings, step: str | float = "safe") -> tuple[Array, Run[Point]]:
     """Descend with a step rule.
 
     Parameters
     ----------
-    problem : Problem
+    problem : SpectralProblem
         What to minimise.
-    settings : Settings
+    settings : DescentSettings
         Where to start and when to stop.
     step : {"safe", "backtracking", "paper"} or float
         A number is used as it is. "paper" is 1/(6 G^2 + weight) with G = |V|_F of the start, for the paper does not
@@ -77,8 +77,8 @@ def solve(problem: Problem, settings: Settings, step: str | float = "safe") -> t
     >>> import numpy as np
     >>> from simcomplete._spectral.penalties import Nuclear
     >>> S0 = np.array([[2.0, 1.0], [1.0, 2.0]])  # eigenvalues 3 and 1
-    >>> problem = Problem(DenseSimilarity(S0), Nuclear(), weight=1.0, rank=1)
-    >>> V, run = solve(problem, Settings(Limits(max_iter=200)))
+    >>> problem = SpectralProblem(DenseSimilarity(S0), Nuclear(), weight=1.0, rank=1)
+    >>> V, run = solve(problem, DescentSettings(Limits(max_iter=200)))
     >>> (V @ V.T).round(3), run.status.code  # 3 - 1/2, along (1, 1)/sqrt(2)
     (array([[1.25, 1.25],
            [1.25, 1.25]]), 'converged')
@@ -97,7 +97,7 @@ def solve(problem: Problem, settings: Settings, step: str | float = "safe") -> t
     return (run.state if ended else run.best).V, run
 
 
-def first_point(problem: Problem, settings: Settings) -> Point:
+def first_point(problem: SpectralProblem, settings: DescentSettings) -> Point:
     """The given start, or scale * standard normal numbers, in float64 and the library of S0."""
     model = problem.operator.array
     V = settings.start
@@ -110,7 +110,7 @@ def first_point(problem: Problem, settings: Settings) -> Point:
     return point
 
 
-def auto_scale(problem: Problem) -> float:
+def auto_scale(problem: SpectralProblem) -> float:
     """The scale at which V V^T has the trace of S0: sqrt(trace / (n rank)).
 
     Only a dense S0 tells its diagonal; that of candidates and queries is taken as 1. Where the trace is not
@@ -131,7 +131,7 @@ def measure(point: Point) -> Facts:
     return facts if point.step is None else {**facts, "step": point.step}
 
 
-def stop_test(problem: Problem, settings: Settings, huge: float = math.inf) -> Stop:
+def stop_test(problem: SpectralProblem, settings: DescentSettings, huge: float = math.inf) -> Stop:
     """Stop at a small gradient, at an objective that only rounding moves, or at one above `huge`."""
     small = settings.tol * (1 + math.sqrt(problem.scale))
     flat = FLAT * problem.scale
@@ -151,7 +151,7 @@ def stop_test(problem: Problem, settings: Settings, huge: float = math.inf) -> S
     return stop
 
 
-def _rule(step: str | float, problem: Problem, start: Point, size: float) -> Rule:
+def _rule(step: str | float, problem: SpectralProblem, start: Point, size: float) -> Rule:
     safe = Safe(problem, size)
     if step == "safe":
         return safe
@@ -165,7 +165,7 @@ def _rule(step: str | float, problem: Problem, start: Point, size: float) -> Rul
     return Fixed(problem, step)
 
 
-def _named(run: Run[Point], problem: Problem, gamma: float, high: float) -> Status:
+def _named(run: Run[Point], problem: SpectralProblem, gamma: float, high: float) -> Status:
     """Say of a fixed step that did not converge whether it ever could, and what it did instead."""
     status, recent = run.status, run.recent
     if status.code in ("converged", "stalled"):

@@ -14,10 +14,10 @@ import numpy as np
 from simcomplete._rows.passes import Target
 from simcomplete._rows.xp import Array
 from simcomplete._spectral.eigen.routes import Route, Spectrum, largest
-from simcomplete._spectral.objective import Problem
+from simcomplete._spectral.problem import SpectralProblem
 
 
-def solve(problem: Problem, route: Route = "auto", seed: int = 0) -> tuple[Array, Spectrum]:
+def solve(problem: SpectralProblem, route: Route = "auto", seed: int = 0) -> tuple[Array, Spectrum]:
     """Return the optimal factor in float64, and the eigenvalues it was made from.
 
     Examples
@@ -26,7 +26,7 @@ def solve(problem: Problem, route: Route = "auto", seed: int = 0) -> tuple[Array
     >>> from simcomplete._similarity.operator import DenseSimilarity
     >>> from simcomplete._spectral.penalties import Nuclear
     >>> S0 = np.array([[2.0, 1.0], [1.0, 2.0]])  # eigenvalues 3 and 1
-    >>> V, _ = solve(Problem(DenseSimilarity(S0), Nuclear(), weight=1.0, rank=1))
+    >>> V, _ = solve(SpectralProblem(DenseSimilarity(S0), Nuclear(), weight=1.0, rank=1))
     >>> (V @ V.T).round(3)  # 3 - 1/2, along (1, 1)/sqrt(2)
     array([[1.25, 1.25],
            [1.25, 1.25]])
@@ -35,7 +35,7 @@ def solve(problem: Problem, route: Route = "auto", seed: int = 0) -> tuple[Array
     return factor(problem, spectrum), spectrum
 
 
-def factor(problem: Problem, spectrum: Spectrum, target: Target = None, dtype: Any = None) -> Array:
+def factor(problem: SpectralProblem, spectrum: Spectrum, target: Target = None, dtype: Any = None) -> Array:
     """Return the optimal factor; where rows are made one by one, in a table that `target` makes and in that type."""
     s = problem.penalty.shrink(spectrum.w, problem.weight)
     return spectrum.scaled_vectors(np.sqrt(s), target, dtype)

@@ -12,23 +12,23 @@ from scipy.optimize import OptimizeResult, minimize
 from simcomplete._method.iterate import Run, Watch
 from simcomplete._result.status import Status
 from simcomplete._rows.xp import Array, is_numpy, namespace
-from simcomplete._spectral.objective import Problem
 from simcomplete._spectral.penalties import Vector
-from simcomplete._spectral.solvers.descent import Settings, first_point, measure, stop_test
+from simcomplete._spectral.problem import SpectralProblem
+from simcomplete._spectral.solvers.descent import DescentSettings, first_point, measure, stop_test
 from simcomplete._spectral.solvers.steps import Point, evaluate
 from simcomplete.errors import InputError
 
 MEMORY = 20  # pairs of steps and gradients that stand for the curvature
 
 
-def solve(problem: Problem, settings: Settings) -> tuple[Array, Run[Point]]:
+def solve(problem: SpectralProblem, settings: DescentSettings) -> tuple[Array, Run[Point]]:
     """Minimise over V with L-BFGS; NumPy only.
 
     Parameters
     ----------
-    problem : Problem
+    problem : SpectralProblem
         What to minimise.
-    settings : Settings
+    settings : DescentSettings
         Where to start and when to stop.
 
     Returns
@@ -43,7 +43,7 @@ def solve(problem: Problem, settings: Settings) -> tuple[Array, Run[Point]]:
     >>> from simcomplete._similarity.operator import DenseSimilarity
     >>> from simcomplete._spectral.penalties import Nuclear
     >>> S0 = np.array([[2.0, 1.0], [1.0, 2.0]])  # eigenvalues 3 and 1
-    >>> V, run = solve(Problem(DenseSimilarity(S0), Nuclear(), weight=1.0, rank=1), Settings(Limits()))
+    >>> V, run = solve(SpectralProblem(DenseSimilarity(S0), Nuclear(), weight=1.0, rank=1), DescentSettings(Limits()))
     >>> (V @ V.T).round(3), run.status.code  # 3 - 1/2, along (1, 1)/sqrt(2)
     (array([[1.25, 1.25],
            [1.25, 1.25]]), 'converged')

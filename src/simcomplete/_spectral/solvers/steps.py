@@ -15,7 +15,7 @@ import numpy as np
 
 from simcomplete._rows.xp import Array, like, namespace, to_numpy
 from simcomplete._similarity.operator import Operator
-from simcomplete._spectral.objective import Problem
+from simcomplete._spectral.problem import SpectralProblem
 
 # The Krylov space the ends of the spectrum are found in: a block of vectors, and products with it.
 BLOCK, PRODUCTS = 8, 6
@@ -41,7 +41,7 @@ class Point:
 Rule = Callable[[Point], Point]
 
 
-def evaluate(problem: Problem, V: Array, step: float | None = None) -> Point:
+def evaluate(problem: SpectralProblem, V: Array, step: float | None = None) -> Point:
     """Objective and gradient at V, from one product with S0; numbers that overflow come out as NaN, in silence.
 
     Examples
@@ -49,7 +49,7 @@ def evaluate(problem: Problem, V: Array, step: float | None = None) -> Point:
     >>> import numpy as np
     >>> from simcomplete._similarity.operator import DenseSimilarity
     >>> from simcomplete._spectral.penalties import NoPenalty
-    >>> problem = Problem(DenseSimilarity(np.eye(2)), NoPenalty(), weight=0.0, rank=1)
+    >>> problem = SpectralProblem(DenseSimilarity(np.eye(2)), NoPenalty(), weight=0.0, rank=1)
     >>> point = evaluate(problem, np.array([[2.0], [0.0]]))  # |diag(4, 0) - I|^2, slope 4 * (4 - 1) * 2
     >>> point.objective, point.slope
     (10.0, 24.0)
@@ -94,7 +94,7 @@ def spectrum_ends(operator: Operator, seed: int = 0) -> tuple[float, float]:
 class Fixed:
     """The same step every time, as in the paper's Algorithms 1 and 2."""
 
-    problem: Problem
+    problem: SpectralProblem
     gamma: float
 
     def __call__(self, point: Point) -> Point:
@@ -106,7 +106,7 @@ class Fixed:
 class Safe:
     """One over the bound on the curvature at V; `size` is |S0|_2."""
 
-    problem: Problem
+    problem: SpectralProblem
     size: float
 
     def gamma(self, V: Array) -> float:
@@ -134,7 +134,7 @@ class Backtracking:
     objective bends down; with it a few hundred steps do what a fixed step does in many thousands.
     """
 
-    problem: Problem
+    problem: SpectralProblem
     first: Safe
 
     def __call__(self, point: Point) -> Point:

@@ -1,5 +1,5 @@
-"""One file per format.
+"""Readers, one module per format.
 
-Each has a `read(path, options)` that makes a `Table` and never trusts the file: what a header promises is
-held against the bytes that are there before anything of that size is made.
+A reader takes a path and options and returns a `Table`. It does not trust the file: the size that a header claims is
+compared with the bytes of the file before memory of that size is allocated.
 """

@@ -1,6 +1,6 @@
-"""NumPy's own files. Nothing that could run code is ever read: pickled arrays are refused.
+"""NumPy files (.npy, .npz). Pickled arrays, which could run code, are refused.
 
-The header is read first and held against the size of the file, since NumPy would make room for whatever it says.
+The shape in the header is compared with the size of the file first, because NumPy would allocate any shape.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from simcomplete._rows.budget import require
 from simcomplete.datasets._table import Options, Table, as_table
 from simcomplete.errors import FileFormatError, InputError
 
-# A file above this many bytes is mapped into memory, so that only the blocks at work are loaded.
-MAPPED_ABOVE = 64 * 2**20
+# A file above this many bytes is mapped, so that only the blocks in use are loaded.
+MAP_ABOVE_BYTES = 64 * 2**20
 
 Header = tuple[tuple[int, ...], np.dtype[Any]]
 
@@ -27,13 +27,13 @@ Header = tuple[tuple[int, ...], np.dtype[Any]]
 def read_npy(path: Path, options: Options) -> Table:
     """Read a .npy file; a large one is mapped, not loaded."""
     size = path.stat().st_size
-    mode: Literal["r"] | None = "r" if size > MAPPED_ABOVE else None
+    mode: Literal["r"] | None = "r" if size > MAP_ABOVE_BYTES else None
     try:
         with path.open("rb") as file:
             if file.read(2) == b"PK":
                 raise FileFormatError(f"{path}: is an .npz archive; rename it so that it ends in .npz")
             file.seek(0)
-            _check(path, file, size, mapped=mode is not None)
+            _check_header(path, file, size, mapped=mode is not None)
         array = np.load(path, mmap_mode=mode, allow_pickle=False)
     except FileFormatError:
         raise
@@ -43,7 +43,7 @@ def read_npy(path: Path, options: Options) -> Table:
 
 
 def read_npz(path: Path, options: Options) -> Table:
-    """Read one array of an .npz archive, with the classes `y` and the names that lie beside it."""
+    """Read one array of an .npz archive, with the classes `y` and the names that are stored with it."""
     if not zipfile.is_zipfile(path):
         raise FileFormatError(f"{path}: is not an .npz archive, or is truncated; write it again with numpy.savez")
     try:
@@ -52,7 +52,7 @@ def read_npz(path: Path, options: Options) -> Table:
             key = _choose(path, keys, options.key)
             array = _member(path, archive, key)
             n = len(array) if array.ndim else 0
-            # Classes and names belong to the samples, not to whichever other array was asked for.
+            # Classes and names belong to X, not to another array that `key` asks for.
             others = {other: _header(archive, other) for other in keys if key == "X" and other != key}
             fitting = {other: dtype.kind for other, (shape, dtype) in others.items() if shape == (n,)}
             y = _member(path, archive, "y") if fitting.get("y", "O") in "iufbU" else None
@@ -77,7 +77,7 @@ def _header(archive: zipfile.ZipFile, key: str) -> Header:
 def _member(path: Path, archive: zipfile.ZipFile, key: str) -> NDArray[Any]:
     with _open(archive, key) as file:
         size = archive.getinfo(file.name).file_size
-        _check(path, file, size)
+        _check_header(path, file, size)
     with _open(archive, key) as file:
         return np.lib.format.read_array(file, allow_pickle=False)
 
@@ -89,14 +89,14 @@ def _read_header(file: IO[bytes]) -> Header:
     return shape, dtype
 
 
-def _check(path: Path, file: IO[bytes], size: int, *, mapped: bool = False) -> None:
-    """Hold what the header says against the bytes that are there."""
+def _check_header(path: Path, file: IO[bytes], size: int, *, mapped: bool = False) -> None:
+    """Raise where the header claims more bytes than the file has, or than fit into memory."""
     shape, dtype = _read_header(file)
     if dtype.hasobject:
         raise ValueError("pickled objects")
-    needed, there = math.prod(shape) * dtype.itemsize, size - file.tell()
-    if min(shape, default=0) < 0 or needed > there:
-        raise ValueError(f"shape {shape} of {dtype} needs {needed} bytes, {there} are there")
+    needed, available = math.prod(shape) * dtype.itemsize, size - file.tell()
+    if min(shape, default=0) < 0 or needed > available:
+        raise ValueError(f"shape {shape} of {dtype} needs {needed} bytes, {available} are there")
     if not mapped:
         require(2 * needed, f"{path} with shape {shape}", "save it as .npy, which is read in blocks")
 

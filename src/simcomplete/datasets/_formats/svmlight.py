@@ -1,7 +1,7 @@
 """Rows of svmlight (LIBSVM): a label, then index:value for what is not zero.
 
-scikit-learn reads them. The original file of PROTEIN has a blank after each colon (`21: .5`) and two between
-fields, which that reader refuses, so lines are brought into order on their way to it.
+scikit-learn reads them. The original file of PROTEIN has a blank after each colon (`21: .5`) and two between fields,
+which that reader refuses, so blanks are normalised before.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GAP = re.compile(rb"\s*:\s*")
 
 
 class _Lines:
-    """Lines in order, as something that scikit-learn takes for a file, and the number of the line it is at."""
+    """Normalised lines of a file, in the form that scikit-learn accepts, and the number of the current line."""
 
     def __init__(self, source: Source, limit: int | None) -> None:
         self.source = source
@@ -31,7 +31,7 @@ class _Lines:
         self.number = 0
 
     def read(self, size: int = -1) -> bytes:
-        """Stand in for a file; only lines are asked for."""
+        """Raise: scikit-learn checks for this method, and reads lines only."""
         raise NotImplementedError
 
     def __iter__(self) -> Iterator[bytes]:
@@ -43,15 +43,15 @@ class _Lines:
             text = line.partition(b"#")[0].strip()
             if not text:
                 continue
-            if b"\0" in text or b"_" in text:  # 1_000 is Python's spelling, not a table's
+            if b"\0" in text or b"_" in text:  # Python accepts 1_000 as a number, tables do not
                 raise ValueError(f"{text[:40]!r} is not a label and index:value pairs")
             rows += 1
             yield GAP.sub(b":", text) + b"\n"
 
 
-def read(path: Path, options: Options) -> Table:
-    """Read rows and their labels; what is not written is zero."""
-    # Here and not above: loading scikit-learn's readers takes longer than reading most files.
+def read_svmlight(path: Path, options: Options) -> Table:
+    """Read rows and their labels; values that are not given are zero."""
+    # Imported here: scikit-learn's readers take longer to load than most files.
     from sklearn.datasets import load_svmlight_file
 
     with Source(path) as source:
@@ -67,11 +67,11 @@ def read(path: Path, options: Options) -> Table:
             ) from error
     n, d = rows.shape
     require(8 * n * d, f"{path} with {n} rows of {d} features", "give limit= for fewer rows, or check the indices")
-    return as_table(path, rows.toarray(), y=_whole(y))
+    return as_table(path, rows.toarray(), y=_as_integers(y))
 
 
-def _whole(y: NDArray[Any]) -> NDArray[Any]:
-    """Make labels whole numbers where they are."""
+def _as_integers(y: NDArray[Any]) -> NDArray[Any]:
+    """Return labels as integers where they are whole numbers."""
     with np.errstate(invalid="ignore"):
         whole = y.astype(np.int64)
     return whole if np.array_equal(whole, y) else y

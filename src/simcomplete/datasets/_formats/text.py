@@ -1,7 +1,7 @@
 """Tables from text separated by commas or tabs.
 
-Every cell is read as text first and then made a number column by column: that is the one way in which each
-spelling of missing is understood and a cell that is no number can be named by its row and column.
+Every cell is read as text, and columns are converted to numbers after that: only so can all values that mean missing
+be recognised, and a cell that is not a number be named by its row and column.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from numpy.typing import NDArray
 from simcomplete.datasets._table import Options, Table, as_table
 from simcomplete.errors import FileFormatError, optional
 
-# Lower case; compared with cells without the blanks around them.
+# In lower case; blanks around a cell are ignored.
 MISSING = ("", "nan", "na", "n/a", "null", "none")
-# Bytes read at once. A line must fit in, and one of a million numbers does.
-BLOCK = 32 * 2**20
-# Cells made numbers at once.
-BATCH = 2**20
-SAY_HEADER = "say which with header=True or header=False (--header or --no-header)"
+# Bytes read at once; a line must fit into them, and one of a million numbers does.
+BLOCK_BYTES = 32 * 2**20
+# Cells converted at once.
+BATCH_CELLS = 2**20
+HEADER_HINT = "say which with header=True or header=False (--header or --no-header)"
 
 
-def read(path: Path, options: Options) -> Table:
+def read_csv(path: Path, options: Options) -> Table:
     """Read a .csv or .tsv file; see `simcomplete.datasets.read_table`."""
-    mark = "\t" if path.suffix.lower() == ".tsv" else ","
+    separator = "\t" if path.suffix.lower() == ".tsv" else ","
     absent = frozenset(MISSING) | frozenset(options.missing)
-    first, before = _first_line(path, mark)
+    first, before = _first_line(path, separator)
     named = _is_header(path, first, absent) if options.header is None else options.header
-    columns = _read_cells(path, len(first), skip=before + named, mark=mark)
+    columns = _read_cells(path, len(first), skip=before + named, separator=separator)
     if len(columns[0]) == 0:
         raise FileFormatError(f"{path}: there is a header and no row below it")
     names = first if named else [str(i + 1) for i in range(len(first))]
-    # pandas writes its index, often a mere count, under an empty name: it is no feature.
+    # pandas writes its index, often row numbers, under an empty name: it is not a feature.
     unnamed = named and first[0] == "" and len(first) > 1
     labels = [cell.strip() for cell in columns[0].to_pylist()]
     labelled = unnamed or all(_is_text(cell, absent) for cell in labels)
@@ -48,22 +48,22 @@ def read(path: Path, options: Options) -> Table:
     return as_table(path, values, labels if labelled else None, names[start:] if named else None)
 
 
-def _first_line(path: Path, mark: str) -> tuple[list[str], int]:
-    """Return the cells of the first line that is not blank, and how many lines stand before it."""
+def _first_line(path: Path, separator: str) -> tuple[list[str], int]:
+    """Return the cells of the first line that is not blank, and the number of lines before it."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             for before, line in enumerate(file):
                 if "\0" in line:
                     raise FileFormatError(f"{path}: is not text; give comma-separated values in UTF-8")
                 if line.strip():
-                    return [cell.strip() for cell in next(csv.reader([line], delimiter=mark))], before
+                    return [cell.strip() for cell in next(csv.reader([line], delimiter=separator))], before
     except (UnicodeDecodeError, csv.Error) as error:
         raise FileFormatError(f"{path}: is not text in UTF-8 ({error}); save it as UTF-8") from error
     raise FileFormatError(f"{path}: the file is empty")
 
 
 def _is_header(path: Path, cells: list[str], absent: frozenset[str]) -> bool:
-    """Tell whether the first line names the columns, and refuse to guess where it could be a row as well."""
+    """Return whether the first line names the columns; raise where it could be a row as well."""
     if any(_is_text(cell, absent) for cell in cells[1:]) or len(cells) == 1:
         return any(_is_text(cell, absent) for cell in cells)
     counting = [str(i) for i in range(len(cells))]
@@ -71,59 +71,58 @@ def _is_header(path: Path, cells: list[str], absent: frozenset[str]) -> bool:
         return True  # the default names of a pandas frame, behind its index
     if _is_text(cells[0], absent):
         reading = f"({cells[0]}, {cells[1]}, ...) could name the columns or be a row and its label"
-        raise FileFormatError(f"{path}: the first line {reading}; {SAY_HEADER}")
+        raise FileFormatError(f"{path}: the first line {reading}; {HEADER_HINT}")
     if cells == counting and len(cells) > 2:
         reading = "(0, 1, 2, ...) could name the columns or be a row"
-        raise FileFormatError(f"{path}: the first line {reading}; {SAY_HEADER}")
+        raise FileFormatError(f"{path}: the first line {reading}; {HEADER_HINT}")
     return False
 
 
 def _is_text(cell: str, absent: frozenset[str]) -> bool:
-    return cell.lower() not in absent and _number(cell) is None
+    return cell.lower() not in absent and _cell_number(cell) is None
 
 
-def _number(cell: str) -> float | None:
+def _cell_number(cell: str) -> float | None:
     try:
-        return None if "_" in cell else float(cell)  # 1_000 is Python's spelling, not a table's
+        return None if "_" in cell else float(cell)  # Python accepts 1_000 as a number, tables do not
     except ValueError:
         return None
 
 
-def _read_cells(path: Path, width: int, skip: int, mark: str) -> list[Any]:
+def _read_cells(path: Path, width: int, skip: int, separator: str) -> list[Any]:
     """Read all cells as text, one Arrow array per column."""
     arrow, reader, _ = _arrow()
     names = [str(i) for i in range(width)]
     ragged: list[Any] = []
 
-    def note(row: Any) -> str:
+    def keep_ragged(row: Any) -> str:
         ragged.append(row)
         return "error"
 
+    # One thread: with several, a bad row has no number.
+    reading = reader.ReadOptions(use_threads=False, column_names=names, skip_rows=skip, block_size=BLOCK_BYTES)
+    parsing = reader.ParseOptions(delimiter=separator, invalid_row_handler=keep_ragged)
+    as_text = reader.ConvertOptions(column_types=dict.fromkeys(names, arrow.string()), strings_can_be_null=False)
     try:
-        table = reader.read_csv(
-            path,
-            # One thread: only then does a bad row know its number.
-            reader.ReadOptions(use_threads=False, column_names=names, skip_rows=skip, block_size=BLOCK),
-            reader.ParseOptions(delimiter=mark, invalid_row_handler=note),
-            reader.ConvertOptions(column_types=dict.fromkeys(names, arrow.string()), strings_can_be_null=False),
-        )
+        with path.open("rb") as file:  # opened here: pyarrow itself refuses a name whose bytes are not UTF-8
+            table = reader.read_csv(file, reading, parsing, as_text)
     except arrow.ArrowInvalid as error:
         if ragged:
             bad = ragged[0]
             counts = f"row {bad.number - skip} has {bad.actual_columns} cells, the first line has {width}"
             raise FileFormatError(f"{path}: {counts}; fill it up with commas, or quote cells with commas") from error
-        if "skip initial" in str(error):  # a header without even a line end
+        if "skip initial" in str(error):  # a header without a line end
             return [arrow.chunked_array([], arrow.string())] * width
         raise FileFormatError(f"{path}: cannot be read as comma-separated text ({error})") from error
     return list(table.columns)
 
 
 def _numbers(path: Path, columns: list[Any], names: list[str], absent: frozenset[str]) -> NDArray[np.float64]:
-    """Make columns of text numbers, NaN where missing, or name the first cell that is neither."""
+    """Convert columns of text to numbers, NaN where missing, or raise with the first cell that is neither."""
     n = len(columns[0])
     values = np.empty((n, len(columns)))
-    # Columns are laid end to end, a batch at a time, because each call of Arrow costs as much as a thousand cells.
-    step = max(1, BATCH // n)
+    # Several columns are converted in one call, because a call of Arrow takes as long as a thousand cells.
+    step = max(1, BATCH_CELLS // n)
     for start in range(0, len(columns), step):
         batch = columns[start : start + step]
         try:

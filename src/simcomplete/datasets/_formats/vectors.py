@@ -1,4 +1,4 @@
-"""Word vectors: word2vec binary, word2vec text (its first line says how many), GloVe text (no such line)."""
+"""Word vectors: word2vec binary, word2vec text (with a first line of counts), GloVe text (without it)."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._rows.budget import require
-from simcomplete.datasets._formats.source import CHUNK, Source
+from simcomplete.datasets._formats.source import CHUNK_BYTES, Source
 from simcomplete.datasets._table import Options, Table, as_table
 from simcomplete.errors import FileFormatError
 
 COUNTS = re.compile(rb"\s*(\d{1,18})\s+(\d{1,9})\s*")
 NUMBER = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?", re.IGNORECASE)
-LONGEST_WORD = 10_000
-FEWER = "give limit= for the first rows only"
+MAX_WORD_BYTES = 10_000
+LIMIT_HINT = "give limit= for the first rows only"
 
 
-def read_binary(path: Path, options: Options) -> Table:
+def read_word2vec(path: Path, options: Options) -> Table:
     """Read word2vec binary: 'count dimensions', then each word, a blank and its float32 values."""
     with Source(path) as source:
         line = next(source.lines(), b"")
@@ -28,34 +28,34 @@ def read_binary(path: Path, options: Options) -> Table:
             raise FileFormatError(
                 f"{path}: begins with {line[:40]!r}; word2vec binary begins with the number of words and of dimensions"
             )
-        # A word may be empty, its blank is there.
-        source.holds(source.found + count * (4 * d + 1), f"{count} words of {d} dimensions")
+        # A word may be empty, but has a blank after it.
+        source.check_size(source.n_read + count * (4 * d + 1), f"{count} words of {d} dimensions")
         n = options.rows(count)
-        require(4 * n * d + 80 * n, f"{path} with {n} words of {d} dimensions", FEWER)
+        require(4 * n * d + 80 * n, f"{path} with {n} words of {d} dimensions", LIMIT_HINT)
         values = np.empty((n, d), np.float32)
-        words, rest = _fill(source, values)
-        if n == count and (rest + source.read(CHUNK)).strip(b"\n"):
+        words, rest = _read_words(source, values)
+        if n == count and (rest + source.read(CHUNK_BYTES)).strip(b"\n"):
             raise FileFormatError(f"{path}: goes on after its {count} words; it is damaged, or the header is wrong")
-    return as_table(path, _finite(path, values), words)
+    return as_table(path, _check_finite(path, values), words)
 
 
-def _fill(source: Source, values: NDArray[np.float32]) -> tuple[list[str], bytes]:
-    """Fill in the values row by row; return the words, and bytes read beyond them."""
+def _read_words(source: Source, values: NDArray[np.float32]) -> tuple[list[str], bytes]:
+    """Read words and their values into the array; return the words, and bytes that were read after them."""
     words: list[str] = []
     n, d = values.shape
     buffer, at = b"", 0
     for row in range(n):
-        at = _word_at(buffer, at)
-        blank = buffer.find(b" ", at, at + LONGEST_WORD)
+        at = _skip_line_ends(buffer, at)
+        blank = buffer.find(b" ", at, at + MAX_WORD_BYTES)
         if blank < 0 or blank + 1 + 4 * d > len(buffer):
-            buffer = buffer[at:] + source.read(CHUNK + LONGEST_WORD + 4 * d)
-            at = _word_at(buffer, 0)
-            blank = buffer.find(b" ", at, at + LONGEST_WORD)
+            buffer = buffer[at:] + source.read(CHUNK_BYTES + MAX_WORD_BYTES + 4 * d)
+            at = _skip_line_ends(buffer, 0)
+            blank = buffer.find(b" ", at, at + MAX_WORD_BYTES)
         end = blank + 1 + 4 * d
         if blank < 0 or end > len(buffer):
             raise FileFormatError(
                 f"{source.path}: is truncated or damaged: {n} words of {d} dimensions are expected and word {row + 1} "
-                f"is not whole after {source.found} bytes; fetch it again"
+                f"is not whole after {source.n_read} bytes; fetch it again"
             )
         words.append(buffer[at:blank].decode("utf-8", errors="replace"))
         values[row] = np.frombuffer(buffer, "<f4", d, blank + 1)
@@ -63,14 +63,14 @@ def _fill(source: Source, values: NDArray[np.float32]) -> tuple[list[str], bytes
     return words, buffer[at:]
 
 
-def _word_at(buffer: bytes, at: int) -> int:
-    """Skip the line ends that some writers put between rows."""
+def _skip_line_ends(buffer: bytes, at: int) -> int:
+    """Return the position after line ends, which some programs write between rows."""
     while buffer[at : at + 1] == b"\n":
         at += 1
     return at
 
 
-def read_text(path: Path, options: Options) -> Table:
+def read_word_text(path: Path, options: Options) -> Table:
     """Read lines of a word and its values, with or without a first line 'count dimensions'."""
     with Source(path) as source:
         words: list[str] = []
@@ -85,7 +85,7 @@ def read_text(path: Path, options: Options) -> Table:
             if len(words) == options.limit:
                 break
             if len(words) == len(values):
-                values = _longer(path, values)
+                values = _extended(path, values)
             words.append(_row(path, number, line.split(), values[len(words)]))
     if not words:
         raise FileFormatError(f"{path}: has no line with a word and its values")
@@ -98,31 +98,31 @@ def read_text(path: Path, options: Options) -> Table:
         raise FileFormatError(
             f"{path}: is truncated or damaged: its first line promises {expected} words, {len(words)} lines follow"
         )
-    return as_table(path, _finite(path, values[: len(words)]), words)
+    return as_table(path, _check_finite(path, values[: len(words)]), words)
 
 
 def _row(path: Path, number: int, parts: list[bytes], out: NDArray[np.float32]) -> str:
-    """Fill in the values of one line and return its word, which may have blanks in it (GloVe has '. . .')."""
+    """Read the values of one line into the array; return its word, which may have blanks (GloVe has '. . .')."""
     d = len(out)
     if len(parts) <= d or d == 0:
         raise FileFormatError(
             f"{path}: line {number} has {len(parts)} fields; a word and {max(d, 1)} numbers are needed"
         )
     try:
-        with np.errstate(over="ignore"):  # told below, as not finite
+        with np.errstate(over="ignore"):  # refused below, as not finite
             out[:] = [float(part) for part in parts[-d:]]
     except ValueError as error:
         raise FileFormatError(f"{path}: line {number}: {error}; a word and {d} numbers are needed") from error
     return b" ".join(parts[:-d]).decode("utf-8", errors="replace")
 
 
-def _longer(path: Path, values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Make room for more rows, half as many again."""
+def _extended(path: Path, values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return a copy with half as many rows again."""
     n, d = max(64, len(values) * 3 // 2), values.shape[1]
-    require(4 * (n + len(values)) * d, f"{path} with {n} words of {d} dimensions", FEWER)
-    longer = np.empty((n, d), np.float32)
-    longer[: len(values)] = values
-    return longer
+    require(4 * (n + len(values)) * d, f"{path} with {n} words of {d} dimensions", LIMIT_HINT)
+    extended = np.empty((n, d), np.float32)
+    extended[: len(values)] = values
+    return extended
 
 
 def _counts(line: bytes) -> tuple[int, int] | None:
@@ -131,7 +131,7 @@ def _counts(line: bytes) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
-def _finite(path: Path, values: NDArray[np.float32]) -> NDArray[np.float32]:
+def _check_finite(path: Path, values: NDArray[np.float32]) -> NDArray[np.float32]:
     with np.errstate(invalid="ignore"):
         bad = ~np.isfinite(values.sum(axis=1, dtype=np.float64))
     if bad.any():

@@ -1,0 +1,104 @@
+"""Problems from what users give: rows, or a similarity matrix with what is known of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcomplete._method.problem import AllRows, CandidatesQueries, Similarities
+from simcomplete._rows.table import RowTable
+from simcomplete._rows.validate import as_rows, as_similarity, same_width
+from simcomplete._rows.xp import Array, is_numpy, like, namespace, to_numpy
+from simcomplete._similarity.measure import Measure
+from simcomplete.errors import InputError
+
+
+def problem_of_rows(
+    candidates: Any, queries: Any, measure: Measure, progress: bool | None
+) -> CandidatesQueries | AllRows:
+    """Check rows, and pose the problem they make: with queries apart, or every row for itself."""
+    rows = as_rows(candidates, "candidates", complete=queries is not None)
+    measure = measure.checked(rows.d)
+    if queries is None:
+        return AllRows(rows.in_memory(), measure, rows.labels, progress)
+    asked = as_rows(queries, "queries").in_memory()
+    same_width(rows, asked)
+    return CandidatesQueries(rows, asked, measure, _labels(rows, asked), progress)
+
+
+def problem_of_similarities(S0: Any, candidates: Any, known: Any, overlap: Any, progress: bool | None) -> Similarities:
+    """Check a matrix and what is said of it; rows with an exact block move to the front."""
+    S, labels = as_similarity(S0)
+    n = int(S.shape[0])
+    n_exact, order = _candidate_rows(candidates, n)
+    if order is not None:
+        S = _reordered(S, order)
+        labels = None if labels is None else [labels[i] for i in order]
+    return Similarities(
+        S,
+        n_exact,
+        known=None if known is None else _square(known, n, "known", bool, order),
+        overlap=None if overlap is None else _square(overlap, n, "overlap", np.int64, order),
+        labels=labels,
+        order=order,
+        progress=progress,
+    )
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Turn a seed, a generator or None into a generator."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"random_state={random_state!r} is no seed; give a whole number, a Generator or None"
+        ) from error
+
+
+def _labels(samples: RowTable, queries: RowTable | None) -> list[str] | None:
+    if queries is None:
+        return samples.labels
+    if samples.labels is None and queries.labels is None:
+        return None
+    first = samples.labels or [str(i) for i in range(samples.n)]
+    return first + (queries.labels or [str(i) for i in range(queries.n)])
+
+
+def _candidate_rows(candidates: Any, n: int) -> tuple[int | None, NDArray[np.int64] | None]:
+    if candidates is None:
+        return None, None
+    if isinstance(candidates, (int, np.integer)) and not isinstance(candidates, bool):
+        if not 1 <= candidates <= n:
+            raise InputError(f"candidates={candidates} must be from 1 to the {n} rows of S0")
+        return int(candidates), None
+    which = np.asarray(candidates)
+    if which.dtype != bool or which.shape != (n,) or not which.any():
+        raise InputError(
+            f"candidates must be a number of leading rows or {n} booleans, at least one of them True; "
+            f"got {which.dtype} of shape {which.shape}"
+        )
+    order = np.concatenate([np.flatnonzero(which), np.flatnonzero(~which)])
+    return int(which.sum()), None if np.array_equal(order, np.arange(n)) else order
+
+
+def _reordered(S: Array, order: NDArray[np.int64]) -> Array:
+    if is_numpy(S):
+        return S[np.ix_(order, order)]
+    xp = namespace(S)
+    index = like(order, S)
+    return xp.take(xp.take(S, index, axis=0), index, axis=1)
+
+
+def _square(values: Any, n: int, name: str, dtype: Any, order: NDArray[np.int64] | None) -> NDArray[Any]:
+    """A hint about every entry, in the order of the rows that were moved."""
+    array = np.asarray(to_numpy(values) if not isinstance(values, list) else values)
+    if array.shape != (n, n):
+        raise InputError(f"{name} has shape {array.shape}; it must match S0, {(n, n)}")
+    array = array.astype(dtype)
+    return array if order is None else array[np.ix_(order, order)]

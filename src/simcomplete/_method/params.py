@@ -1,0 +1,259 @@
+"""Parameters of methods as data: what a value may be, what it means, and the one place that checks it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from simcomplete.errors import InputError
+
+
+class Constraint(Protocol):
+    """What a value may be."""
+
+    def holds(self, value: Any) -> bool:
+        """Whether it is."""
+
+    def __str__(self) -> str:
+        """What is needed, in words that fit behind "must be"."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number from `low` to `high`.
+
+    Examples
+    --------
+    >>> str(Whole(1)), Whole(1).holds(True), Whole(1, 3).holds(3)
+    ('a whole number of at least 1', False, True)
+    """
+
+    low: int = 0
+    high: int | None = None
+
+    def holds(self, value: Any) -> bool:
+        """Whether it is; True and False are no numbers."""
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+            return False
+        return bool(self.low <= value and (self.high is None or value <= self.high))
+
+    def __str__(self) -> str:
+        return f"a whole number {f'of at least {self.low}' if self.high is None else f'from {self.low} to {self.high}'}"
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number from `low` to `high`; `above` leaves `low` itself out."""
+
+    low: float = 0.0
+    high: float = np.inf
+    above: bool = False
+
+    def holds(self, value: Any) -> bool:
+        """Whether it is; text, True and False are no numbers."""
+        if isinstance(value, (bool, np.bool_, str)) or np.ndim(value) > 0:
+            return False
+        try:
+            number = float(value)
+        except (TypeError, ValueError, OverflowError):
+            return False
+        large = number > self.low if self.above else number >= self.low
+        return bool(np.isfinite(number) and large and number <= self.high)
+
+    def __str__(self) -> str:
+        if self.high < np.inf:
+            return f"a number between {self.low:g} and {self.high:g}"
+        return f"a number {'above' if self.above else 'at least'} {self.low:g}"
+
+
+@dataclass(frozen=True, init=False)
+class Words:
+    """One of some words (or other fixed values)."""
+
+    words: tuple[Any, ...]
+
+    def __init__(self, *words: Any) -> None:
+        object.__setattr__(self, "words", words)
+
+    def holds(self, value: Any) -> bool:
+        """Whether it is."""
+        return any(type(value) is type(word) and value == word for word in self.words)
+
+    def __str__(self) -> str:
+        return listed([repr(word) for word in self.words])
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or False."""
+
+    def holds(self, value: Any) -> bool:
+        """Whether it is."""
+        return isinstance(value, (bool, np.bool_))
+
+    def __str__(self) -> str:
+        return "True or False"
+
+
+@dataclass(frozen=True)
+class Function:
+    """Something to call."""
+
+    what: str = "a function of iteration and facts"
+
+    def holds(self, value: Any) -> bool:
+        """Whether it is."""
+        return callable(value)
+
+    def __str__(self) -> str:
+        return self.what
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """Arrays, whose shape depends on the data: the method checks it."""
+
+    what: str
+
+    def holds(self, value: Any) -> bool:
+        """Whether it can be."""
+        return np.ndim(value) > 0 if not hasattr(value, "shape") else len(value.shape) > 0
+
+    def __str__(self) -> str:
+        return self.what
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """None."""
+
+    def holds(self, value: Any) -> bool:
+        """Whether it is."""
+        return value is None
+
+    def __str__(self) -> str:
+        return "None"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a method.
+
+    Attributes
+    ----------
+    name, default
+        How it is called, and its value where none is given.
+    accepts : tuple of Constraint
+        What it may be, one of these.
+    meaning : str
+        What it does, in a sentence.
+
+    Examples
+    --------
+    >>> Parameter("max_iter", 100, (Whole(1),), "most iterations").checked(0)
+    Traceback (most recent call last):
+    simcomplete.errors.InputError: max_iter=0 must be a whole number of at least 1
+    """
+
+    name: str
+    default: Any
+    accepts: tuple[Constraint, ...]
+    meaning: str
+
+    def checked(self, value: Any) -> Any:
+        """Return the value, or say what is needed."""
+        if any(constraint.holds(value) for constraint in self.accepts):
+            return value
+        needed = [constraint for constraint in self.accepts if not isinstance(constraint, Nothing)]
+        need = listed([str(constraint) for constraint in needed])
+        given = f"{self.name}={value!r}" if np.ndim(value) == 0 else f"{self.name} of type {type(value).__name__}"
+        if isinstance(value, str) or all(isinstance(constraint, Words) for constraint in needed):
+            raise InputError(f"{given} is unknown; use {need}")
+        if all(isinstance(constraint, Function) for constraint in needed):
+            raise InputError(f"{given} cannot be called; give {need}")
+        if any(isinstance(constraint, Number) for constraint in needed):
+            raise InputError(f"{given} is not {need}; give one")
+        raise InputError(f"{given} must be {need}")
+
+    @property
+    def type(self) -> str:
+        """What it may be, in words."""
+        return listed([str(constraint) for constraint in self.accepts])
+
+
+class Parameters(Mapping[str, Parameter]):
+    """The parameters of a method by name; prints as a table.
+
+    Examples
+    --------
+    >>> Parameters(Parameter("tol", 1e-6, (Number(),), "stop below this"))
+    name  type                 default  meaning
+    tol   a number at least 0  1e-06    stop below this
+    """
+
+    def __init__(self, *parameters: Parameter) -> None:
+        self._by_name = {parameter.name: parameter for parameter in parameters}
+
+    def __getitem__(self, name: str) -> Parameter:
+        return self._by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """Every default by name."""
+        return {name: parameter.default for name, parameter in self._by_name.items()}
+
+    def checked(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Check values; names that are not here pass."""
+        return {name: self[name].checked(value) if name in self else value for name, value in values.items()}
+
+    def __repr__(self) -> str:
+        rows: list[tuple[str, ...]] = [("name", "type", "default", "meaning")]
+        rows += [(p.name, p.type, repr(p.default), p.meaning) for p in self._by_name.values()]
+        return aligned(rows) if len(rows) > 1 else "no parameters of its own"
+
+
+def aligned(rows: list[tuple[str, ...]]) -> str:
+    """Rows of text in columns."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+def listed(words: list[str]) -> str:
+    """Words as "a, b or c"."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def parameter(name: str, default: Any, *accepts: Constraint, meaning: str) -> Parameter:
+    """A parameter; None is accepted where it is the default."""
+    constraints = accepts if default is not None else (*accepts, Nothing())
+    return Parameter(name, default, constraints, meaning)
+
+
+# What every iterative method takes besides its own max_iter and tol.
+TIME_LIMIT = parameter("time_limit", None, Number(), meaning="seconds for the iterations")
+CALLBACK = parameter(
+    "callback",
+    None,
+    Function(),
+    meaning="callback(iteration, facts) after every iteration; true ends the run",
+)
+ITERATION = (TIME_LIMIT, CALLBACK)
+
+
+def max_iter(default: int | None, meaning: str = "most iterations") -> Parameter:
+    """The parameter max_iter with a method's own default."""
+    return parameter("max_iter", default, Whole(1), meaning=meaning)
+
+
+def tol(default: float | None, meaning: str) -> Parameter:
+    """The parameter tol with a method's own default."""
+    return parameter("tol", default, Number(), meaning=meaning)

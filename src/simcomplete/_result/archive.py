@@ -1,0 +1,207 @@
+"""A folder of `.npy` arrays and one JSON file: written block by block, whole or not at all; read without pickle.
+
+The JSON names every array with its shape, type and SHA-256, and carries a SHA-256 of itself, so that a file that
+was cut short, exchanged or edited is refused. Checksums are computed while an array is written. On reading, sizes and
+headers are checked first, then every file is read once from beginning to end for its checksum: that takes time in
+proportion to the size, and one mebibyte of memory. Tables above `READ_BELOW_BYTES` are then left in their files and
+read block by block when they are used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcomplete._rows.atomic import replacing
+from simcomplete._rows.budget import row_blocks
+from simcomplete._rows.files import header
+from simcomplete._rows.sink import write_npy_header
+from simcomplete._rows.source import SourceRows
+from simcomplete._rows.table import RowTable
+from simcomplete._rows.xp import to_numpy
+from simcomplete.errors import FileFormatError, InputError
+
+INDEX = "completion.json"
+FORMAT = "simcomplete-completion"
+VERSION = 2  # 1: written by simcomplete 0.1
+ARRAYS = frozenset(
+    {"factor", "factor_below", "signs", "diagonal", "dense", "order", "candidates", "spread", "quantiles"}
+)
+READ_BELOW_BYTES = 2**22  # a table up to here is read into memory at once
+AGAIN = "save the completion anew"
+
+# A short array, or a table of rows.
+Stored = NDArray[Any] | RowTable
+
+
+class Archive(NamedTuple):
+    """What a folder holds: arrays by name, metadata as plain values, and the version of the format."""
+
+    arrays: dict[str, Any]
+    metadata: dict[str, Any]
+    version: int
+
+
+def write_archive(
+    path: Path, arrays: Mapping[str, Stored], metadata: Mapping[str, Any], *, overwrite: bool = False
+) -> None:
+    """Write arrays and row tables, block by block, and metadata as one folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp()) / "saved"
+    >>> write_archive(folder, {"factor": np.eye(2)}, {"method": "smcnn"})
+    >>> read_archive(folder).arrays["factor"]
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    check_target(path, overwrite)
+    with replacing(path) as draft:
+        draft.mkdir()
+        entries = {name: _write_array(draft / f"{name}.npy", array) for name, array in arrays.items()}
+        index: dict[str, Any] = {"format": FORMAT, "version": VERSION, "arrays": entries, "facts": dict(metadata)}
+        index["sha256"] = digest_of(index)
+        with (draft / INDEX).open("w", encoding="utf-8") as stream:
+            stream.write(json.dumps(index, indent=1, allow_nan=False) + "\n")
+            _to_disk(stream)
+
+
+def check_target(path: Path, overwrite: bool) -> None:
+    """Refuse to write over what is there, unless it is a saved completion and may be replaced."""
+    if path.exists() and not overwrite:
+        raise InputError(f"{path} exists already; choose another name, or pass overwrite=True to replace it")
+    if path.exists() and not (path / INDEX).is_file():
+        raise InputError(f"{path} exists and is not a saved completion; it is left alone: choose another name")
+
+
+def _write_array(file: Path, array: Stored) -> dict[str, Any]:
+    """Write one array; return its entry in the index."""
+    dtype = to_numpy(array[:1, :]).dtype if isinstance(array, RowTable) else array.dtype
+    with file.open("wb") as stream:
+        hashed = _HashedStream(stream)
+        write_npy_header(hashed, array.shape, dtype)
+        # Rows as they are read, in float64 on the way, and as they are written.
+        for rows in row_blocks(len(array), 24 * math.prod(array.shape[1:])):
+            block = to_numpy(array[rows, :]) if isinstance(array, RowTable) else array[rows]
+            hashed.write(np.ascontiguousarray(block, dtype=dtype).reshape(-1).data)
+        _to_disk(stream)
+    return {"shape": list(array.shape), "dtype": dtype.str, "sha256": hashed.sha256.hexdigest()}
+
+
+class _HashedStream:
+    """A file that is written to, and the SHA-256 of what was."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.stream, self.sha256 = stream, hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        self.sha256.update(data)
+        return self.stream.write(data)
+
+
+def _to_disk(stream: IO[Any]) -> None:
+    stream.flush()
+    os.fsync(stream.fileno())
+
+
+def read_archive(path: Path) -> Archive:
+    """Read what `write_archive` wrote, or say what is wrong with it."""
+    if not path.exists():
+        raise InputError(f"{path} does not exist; give the folder that save() or 'simcomplete complete -o' wrote")
+    if not (path / INDEX).is_file():
+        raise FileFormatError(f"{path} is not a saved completion: it has no {INDEX}")
+    index = _read_index(path / INDEX)
+    for name in set(index["arrays"]) - ARRAYS:  # also keeps a name such as ../x from leading elsewhere
+        raise FileFormatError(f"{path / INDEX} names an unknown array {name!r}; was it written by something else?")
+    arrays = {name: _read_array(path / f"{name}.npy", entry) for name, entry in index["arrays"].items()}
+    return Archive(arrays, index["facts"], index["version"])
+
+
+def _read_index(file: Path) -> dict[str, Any]:
+    try:
+        index = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise FileFormatError(f"{file} is not valid JSON (cut short?): {error}; {AGAIN}") from error
+    if not isinstance(index, dict) or index.get("format") != FORMAT:
+        raise FileFormatError(f"{file} does not describe a saved completion; was it written by something else?")
+    version = index.get("version")
+    if version not in range(1, VERSION + 1):
+        raise FileFormatError(
+            f"{file} has format version {version!r} and this simcomplete reads 1 to {VERSION}; upgrade "
+            f"simcomplete, or {AGAIN} with this one"
+        )
+    if index.get("sha256") != digest_of(index):
+        raise FileFormatError(f"{file} was changed after it was written; {AGAIN}")
+    return index
+
+
+def _read_array(file: Path, entry: Mapping[str, Any]) -> Stored:
+    """Check one file from its size to its checksum; give the array, or a table that reads it when it is used."""
+    if not file.is_file():
+        raise FileFormatError(f"{file} is missing; {AGAIN}")
+    before = _identity(file)
+    with file.open("rb") as stream:
+        shape, dtype, offset = header(stream, file)
+        if dtype.hasobject:
+            raise FileFormatError(f"{file} is not a readable .npy array: it holds Python objects, which are never read")
+        size = offset + math.prod(shape) * dtype.itemsize
+        stream.seek(0)
+        if os.fstat(stream.fileno()).st_size != size or _digest(stream) != entry["sha256"]:
+            raise FileFormatError(f"{file} was cut short or changed after it was written; {AGAIN}")
+        if list(shape) != entry["shape"] or dtype.str != entry["dtype"]:
+            raise FileFormatError(f"{file} holds {dtype.str} {shape}, expected {entry['dtype']} {entry['shape']}")
+        if len(shape) == 2 and size > READ_BELOW_BYTES:
+            return SourceRows(_StoredRows(file.absolute(), shape, dtype, offset, before), str(file))
+        stream.seek(offset)
+        return np.fromfile(stream, dtype, math.prod(shape)).reshape(shape)
+
+
+class _StoredRows:
+    """Rows of a checked file, read through the file and not through a map of it: see `_rows.files`."""
+
+    def __init__(
+        self, path: Path, shape: tuple[int, ...], dtype: np.dtype[Any], offset: int, identity: tuple[int, ...]
+    ) -> None:
+        self.path, self.shape, self.dtype, self.offset, self.identity = path, shape, dtype, offset, identity
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        start, stop, _ = rows.indices(self.shape[0])
+        if not self.path.is_file() or _identity(self.path) != self.identity:
+            raise InputError(
+                f"{self.path} was changed, replaced or removed after the completion was loaded from it; load it again"
+            )
+        width = self.shape[1]
+        with self.path.open("rb") as stream:
+            stream.seek(self.offset + start * width * self.dtype.itemsize)
+            return np.fromfile(stream, self.dtype, (stop - start) * width).reshape(-1, width)
+
+
+def _identity(file: Path) -> tuple[int, ...]:
+    """Tell a file from one that was changed or put in its place."""
+    found = file.stat()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def file_digest(file: Path) -> str:
+    """SHA-256 of a file, read in pieces."""
+    with file.open("rb") as stream:
+        return _digest(stream)
+
+
+def _digest(stream: IO[bytes]) -> str:
+    return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
+
+
+def digest_of(index: Mapping[str, Any]) -> str:
+    """SHA-256 of the index without its own."""
+    body = {key: value for key, value in index.items() if key != "sha256"}
+    return hashlib.sha256(json.dumps(body, sort_keys=True, allow_nan=False).encode()).hexdigest()

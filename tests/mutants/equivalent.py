@@ -1,0 +1,63 @@
+"""Mutants that no test can notice, each with the reason; they are not made and do not count.
+
+An entry names the file, a piece of the line that the change begins in, what is replaced, and by what (empty: by
+anything). A test checks that every entry still matches a mutant, so that none outlives its line.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .changes import Mutant
+
+
+class Equivalent(NamedTuple):
+    """One mutant, or all of one expression, and why it changes nothing that can be observed."""
+
+    file: str
+    line: str
+    old: str
+    new: str
+    why: str
+
+
+def matches(entry: Equivalent, mutant: Mutant) -> bool:
+    """Whether the entry is about that mutant."""
+    if not mutant.path.as_posix().endswith(f"simcomplete/{entry.file}"):
+        return False
+    text = mutant.path.read_text(encoding="utf-8")
+    line = text.splitlines()[mutant.line(text) - 1]
+    return entry.line in line and entry.old == mutant.old and entry.new in ("", mutant.new)
+
+
+LENGTHS = "_posterior/shared/lengths.py"
+CERTIFY = "_spectral/certify.py"
+STEPS = "_spectral/solvers/steps.py"
+OBJECTIVE = "_spectral/objective.py"
+
+EQUIVALENT = [
+    Equivalent(LENGTHS, "b = np.sum(S * T", "1.0", "", "only divides where the quotient is not used"),
+    Equivalent(CERTIFY, "seed: int = 0", "0", "", "any seed will do"),
+    Equivalent(CERTIFY, "numerical_rank(np.linalg", "(gram + gram.T) / 2", "", "a rank has no scale"),
+    Equivalent(CERTIFY, "numerical_rank(np.linalg", "2", "", "a rank has no scale"),
+    Equivalent(CERTIFY, "return V[:, :0], SV[:, :0]", "0", "", "products with no direction are not looked at"),
+    Equivalent(CERTIFY, "safe = np.where(length > 0", "1.0", "", "divides the zeros of an empty column"),
+    Equivalent(CERTIFY, "for _ in range(2)", "2", "", "a third projection removes nothing more"),
+    Equivalent(CERTIFY, "block = min(EXTRA", "n - int(U.shape[1])", "", "more vectors than dimensions come out as 0"),
+    Equivalent(STEPS, "seed: int = 0", "0", "", "any seed will do"),
+    Equivalent(STEPS, "noise = 8 *", "8", "", "a little more or less than rounding"),
+    Equivalent(OBJECTIVE, "s = np.maximum(s, 0.0)", "s = np.maximum(s, 0.0)", "", "takes out rounding alone"),
+]
+# Householder's decomposition, which is next, does not ask for the length of a column: every change of this line.
+EQUIVALENT += [
+    Equivalent(
+        STEPS, "W = W / max(float(xp.max(xp.abs(W))), 1e-300)", old, new, "columns of any length give the same basis"
+    )
+    for old, new in (
+        ("W = W / max(float(xp.max(xp.abs(W))), 1e-300)", ""),
+        ("W / max(float(xp.max(xp.abs(W))), 1e-300)", ""),
+        ("xp.max", ""),
+        ("max", ""),
+        ("1e-300", ""),
+    )
+]
