@@ -1,6 +1,7 @@
 """PosteriorCompleter: scikit-learn's contract, stateless rows, streaming, search."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -68,12 +69,8 @@ def test_candidates_come_and_go_exactly(data):
     shrunk.forget(np.arange(150, 160))
     # The same candidates with the same calibration give the same vectors, however they came to be there.
     whole = PosteriorCompleter(effort="fast").fit(P[:150])
-    first = whole._model
-    whole._keep(
-        type(first)(
-            P / whole._scale, unit_rows(P), {"unit": first.spaces["unit"].of("unit", P / whole._scale)}, first.choice
-        )
-    )
+    everything = PosteriorCompleter(effort="fast").fit(P)._model
+    whole._keep(replace(everything, choice=whole._model.choice))
     np.testing.assert_allclose(grown.transform(Q), whole.transform(Q), atol=1e-8)
     back = PosteriorCompleter(effort="fast").fit(P[:150]).partial_fit(P[150:]).forget(slice(150, 200))
     np.testing.assert_allclose(

@@ -5,9 +5,8 @@ import pytest
 
 import simcomplete as sc
 from simcomplete._posterior.candidates import covariance
-from simcomplete._posterior.shared.rows import unit_rows
 from simcomplete._posterior.shared.neighbours import nearest_candidates
-from simcomplete._posterior.shared.rows import distinct_masks
+from simcomplete._posterior.shared.rows import distinct_masks, unit_rows
 from simcomplete.estimators import PosteriorCompleter
 
 RNG = np.random.default_rng(0)
