@@ -14,7 +14,7 @@ from benchmarks.data import MISSING, digits, hide, imagelike
 from benchmarks.measure import Settings, timed
 from benchmarks.peers import IMPUTERS, Impute, Matrix, imported
 from benchmarks.results.data import load, there
-from simcomplete._posterior.candidates.conditional import unit_rows
+from simcomplete._posterior.shared.rows import unit_rows
 
 TITLE = "posterior beside imputers, 80 percent missing"
 NOTE = (

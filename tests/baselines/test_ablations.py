@@ -294,7 +294,7 @@ def test_rows_of_the_registry_are_those_of_the_careful_variants(method, small):
     assert done.validity.psd.ok == row.psd
     if row.low_rank:
         assert done.rank <= 10
-    with pytest.raises(sc.errors.InputError, match="variant='literal' is unknown; use 'careful', 'paper'"):
+    with pytest.raises(sc.errors.InputError, match="variant='literal' is unknown; use 'careful' or 'paper'"):
         sc.complete(*small[:2], method=method, variant="literal")
 
 

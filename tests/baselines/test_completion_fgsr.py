@@ -238,10 +238,10 @@ def test_penalty_is_one_over_the_weight_of_the_data(small):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"variant": "3/4"}, "variant='3/4' is unknown; use '2/3', '1/2', 'admm', 'p'"),
+        ({"variant": "3/4"}, "variant='3/4' is unknown; use '2/3', '1/2', 'admm' or 'p'"),
         ({"variant": "admm", "mode": "S"}, "variant='admm' holds what is observed"),
         ({"rho": 0.4}, "rho=0.4 is not a number"),
-        ({"weight": 0}, "weight=0 ignores the data"),
+        ({"weight": 0}, "weight=0 is not a number above 0"),
         ({"p": 2}, "p=2 is not a number between"),
         ({"alpha": 0}, "alpha=0 is not a number"),
         ({"tol": -1}, "tol=-1 is not a number"),

@@ -128,7 +128,7 @@ def test_wrong_modes_and_units_are_refused(method, small):
         sc.complete(P, Q, method=method, mode="Y")
     with pytest.raises(InputError, match=r"mode='X' completes samples, and only similarities"):
         sc.complete_similarity(np.eye(3), method=method, mode="X")
-    with pytest.raises(InputError, match="unit=0 is too small"):
+    with pytest.raises(InputError, match="unit=0 is not 'auto' or a number above 0"):
         sc.complete(P, Q, method=method, unit=0)
     with pytest.raises(InputError, match="unit='metre' is not a number"):
         sc.complete(P, Q, method=method, unit="metre")

@@ -221,10 +221,10 @@ def test_descent_through_the_public_function(small):
 @pytest.mark.parametrize(
     ("method", "given", "message"),
     [
-        ("facnnfn", {"solver": "newton"}, "solver='newton' is unknown; use 'lbfgs', 'descent'"),
+        ("facnnfn", {"solver": "newton"}, "solver='newton' is unknown; use 'lbfgs' or 'descent'"),
         ("facnnfn", {"start": (np.ones((80, 2)),)}, "start must be two finite arrays"),
         ("facnnfn", {"start": (np.ones((80, 2)), np.full((64, 2), np.nan))}, "start has shapes"),
-        ("facnnfn", {"tol": "small"}, "tol='small' is not a number"),
+        ("facnnfn", {"tol": "small"}, "tol='small' is unknown; use a number at least 0"),
         ("nnfn", {"tol": -1}, "tol=-1 is not a number"),
         ("nnfn", {"max_iter": 1.5}, "max_iter=1.5 must be"),
     ],

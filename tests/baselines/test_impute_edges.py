@@ -125,7 +125,7 @@ def test_all_rows_incomplete(method, params):
             sc.complete(X, method=method, progress=False, **params)
         return
     if method == "lr":
-        with pytest.raises(sc.errors.InputError, match=r"learns from complete rows, and [01] of 12 are"):
+        with pytest.raises(sc.errors.InputError, match=r"learns from complete rows, and [01] of 12 samples are"):
             sc.complete(np.where(np.eye(12, 6) > 0, np.nan, X), method=method, progress=False, **params)
         X[:5] = rows(5, 6, 9)
         X[-1] = np.nan
@@ -156,23 +156,23 @@ def test_only_candidates_teach(method, params):
 @pytest.mark.parametrize(
     ("method", "params", "message"),
     [
-        ("lr", {"variant": "samples"}, "variant='samples' is unknown; use one of 'feature', 'sample', 'sample-basic'"),
+        ("lr", {"variant": "samples"}, "variant='samples' is unknown; use 'feature', 'sample' or 'sample-basic'"),
         ("lr", {"eps": -1}, "eps=-1 is not a number at least 0"),
-        ("gr", {"start": "svd"}, "start='svd' is unknown; use 'pca', 'random' or an array"),
+        ("gr", {"start": "svd"}, "start='svd' is unknown; use 'pca' or 'random' or an array"),
         ("gr", {"start": np.zeros((5, 2))}, r"start has shape \(5, 2\); finite numbers of shape \(6, rank\)"),
         ("gr", {"start": np.ones((6, 7))}, "7 directions in 6 dimensions; give at most 6"),
         ("gr", {"start": {"U": 1}}, "start is .* finite numbers"),
-        ("gr", {"step": "big"}, "step='big' is not a number"),
+        ("gr", {"step": "big"}, "step='big' is unknown; use a number at least 0"),
         ("gr", {"max_iter": 0}, "max_iter=0 must be a whole number"),
         ("gr", {"max_iter": 1, "orders": [[0] * 16]}, "no permutation of 0 to 15"),
         ("gr", {"max_iter": 2, "orders": [range(16)]}, r"orders has shape \(1, 16\)"),
-        ("kfmc", {"variant": "batch"}, "variant='batch' is unknown; use one of 'online', 'offline', 'extend'"),
-        ("kfmc", {"kernel": "linear"}, "kernel='linear' is unknown; use one of 'rbf', 'poly'"),
+        ("kfmc", {"variant": "batch"}, "variant='batch' is unknown; use 'online', 'offline' or 'extend'"),
+        ("kfmc", {"kernel": "linear"}, "kernel='linear' is unknown; use 'rbf' or 'poly'"),
         ("kfmc", {"init": 3}, "init=3 is unknown"),
         ("kfmc", {"bandwidth": "mean"}, "bandwidth='mean' is unknown"),
-        ("kfmc", {"start": "ones"}, "start='ones' is unknown; use 'mean', 'zero' or an array of shape"),
+        ("kfmc", {"start": "ones"}, "start='ones' is unknown; use 'mean' or 'zero' or an array of shape"),
         ("kfmc", {"start": np.full((16, 6), np.nan)}, "start has shape .* finite numbers"),
-        ("kfmc", {"atoms": 0}, "atoms is 0; finite numbers of shape"),
+        ("kfmc", {"atoms": 0}, "atoms=0 must be a whole number of at least 1 or an array of shape"),
         ("kfmc", {"atoms": np.ones((3, 5))}, r"atoms has shape \(3, 5\); finite numbers of shape \(m, 6\)"),
         ("kfmc", {"inner": 0}, "inner=0 must be a whole number of at least 1"),
         ("kfmc", {"degree": 1.5}, "degree=1.5 must be a whole number"),

@@ -106,7 +106,7 @@ def kernel(g, name, which):
 def test_kfmc_online(golden, name, alpha):
     g = golden("kfmc")
     X, mask, D = g["X0"].T, g["M"].T > 0, g["D0"].T
-    settings = kfmc_online.Settings(kernel(g, name, "on"), alpha=alpha)
+    settings = kfmc_online.KfmcSettings(kernel(g, name, "on"), alpha=alpha)
     state = kfmc_online.online(X, mask, D, settings, Limits(2, progress=False)).state
     for part in "XDZ":
         close(getattr(state, part).T, g[f"on_{name}_{part}"], LONG)
@@ -120,7 +120,7 @@ def test_kfmc_out_of_sample(golden):
     g = golden("kfmc")
     n_p = int(g["n_p"])
     X, mask = g["X0"].T[n_p:], g["M"].T[n_p:] > 0
-    settings = kfmc_online.Settings(kernel(g, "rbf", "on"), inner=100)
+    settings = kfmc_online.KfmcSettings(kernel(g, "rbf", "on"), inner=100)
     filled, codes = kfmc_online.extend(X, mask, g["on_rbf_D"].T, settings)
     close(filled.T, g["ose_rbf_X"], LONG)
     close(codes.T, g["ose_rbf_Z"], LONG)
@@ -131,7 +131,7 @@ def test_kfmc_out_of_sample(golden):
 def test_kfmc_offline(golden, name, alpha, beta, steps):
     g = golden("kfmc")
     X, mask, D = g["X0"].T, g["M"].T > 0, g["D0"].T
-    settings = kfmc_online.Settings(kernel(g, name, "off"), alpha=alpha, beta=beta, tol=0.0)
+    settings = kfmc_online.KfmcSettings(kernel(g, name, "off"), alpha=alpha, beta=beta, tol=0.0)
     state = kfmc_offline.offline(X, mask, D, settings, Limits(steps, progress=False)).state
     for part in "XDZ":
         close(getattr(state, part).T, g[f"off_{name}_{part}{steps}"], TIGHT if steps == 1 else LONG)

@@ -261,7 +261,7 @@ def slope(f, A, i, j, h=1e-6):
 def test_kfmc_gradients_are_those_of_the_objective(kernel):
     rng = np.random.default_rng(0)
     X, D, Z = rng.standard_normal((5, 3)), rng.standard_normal((4, 3)), rng.standard_normal((5, 4))
-    settings = kfmc_online.Settings(kernel, alpha=0.3, beta=0.2)
+    settings = kfmc_online.KfmcSettings(kernel, alpha=0.3, beta=0.2)
 
     def objective(X, D):
         return kfmc_online.facts(kfmc_online.State(X, D, Z), settings)["objective"]
@@ -280,7 +280,7 @@ def test_kfmc_gradients_are_those_of_the_objective(kernel):
 def test_kfmc_codes_minimise_the_objective(kernel):
     rng = np.random.default_rng(0)
     X, D = rng.standard_normal((5, 3)), rng.standard_normal((4, 3))
-    settings = kfmc_online.Settings(kernel, beta=0.2)
+    settings = kfmc_online.KfmcSettings(kernel, beta=0.2)
     Z = kfmc_online.encoder(kernel.value(kernel.base(D, D)), 0.2)(kernel.value(kernel.base(X, D)))
     best = kfmc_online.facts(kfmc_online.State(X, D, Z), settings)["objective"]
     for _ in range(20):
@@ -298,7 +298,7 @@ def test_kfmc_fills_many_samples_as_it_fills_each(small):
     P, Q, _ = small
     X = np.nan_to_num(Q) / 50
     mask = ~np.isnan(Q)
-    settings = kfmc_online.Settings(Rbf(bandwidth(P / 50, 3.0)), inner=40)
+    settings = kfmc_online.KfmcSettings(Rbf(bandwidth(P / 50, 3.0)), inner=40)
     filled, codes = kfmc_online.extend(X, mask, P[:15] / 50, settings)
     np.testing.assert_array_equal(filled[mask], X[mask])
     for i in range(len(X)):
@@ -313,7 +313,7 @@ def test_kfmc_extend_learns_from_candidates_then_fills_queries(small, kernel, re
     P, Q, _ = small
     X, mask = np.concatenate([P, np.nan_to_num(Q)]), np.concatenate([~np.isnan(P), ~np.isnan(Q)])
     way = Rbf(bandwidth(P, 3.0)) if kernel == "rbf" else Polynomial(1.0, 2)
-    settings = kfmc_online.Settings(way, alpha=0.0 if kernel == "rbf" else 0.01, inner=5)
+    settings = kfmc_online.KfmcSettings(way, alpha=0.0 if kernel == "rbf" else 0.01, inner=5)
     D = kfmc_online.online(P, mask[:60], P[:10], settings, Limits(2, progress=False)).state.D
     filled, _ = kfmc_online.extend(X[60:], mask[60:], D, replace(settings, relax=relax))
     given = {"atoms": P[:10], "start": "zero", "norm": None, "inner": 5, "bounded": False}
@@ -327,7 +327,7 @@ def test_kfmc_offline_goes_downhill_and_converges(kernel, small):
     P, Q, _ = small
     X = np.concatenate([P, np.nan_to_num(Q)]) / 60
     mask = np.concatenate([~np.isnan(P), ~np.isnan(Q)])
-    settings = kfmc_online.Settings(kernel, beta=1e-2, alpha=1e-2, tol=1e-3)
+    settings = kfmc_online.KfmcSettings(kernel, beta=1e-2, alpha=1e-2, tol=1e-3)
     run = kfmc_offline.offline(X, mask, P[:10] / 60, settings, Limits(500, progress=False))
     values = [facts["objective"] for facts in run.history[1:]]
     assert run.status.code == "converged" and run.facts["change"] < 1e-3
@@ -344,7 +344,7 @@ def test_kfmc_curvature_that_cannot_be_inverted_gives_a_plain_step():
 def test_kfmc_stands_still_where_atoms_are_out_of_reach():
     """K = 0 between sample and atoms: the public program divides 0 by 0."""
     X, mask = np.array([[0.0, 0.0]]), np.array([[True, False]])
-    settings = kfmc_online.Settings(Rbf(1e-6))
+    settings = kfmc_online.KfmcSettings(Rbf(1e-6))
     with np.errstate(all="raise", under="ignore"):
         filled, codes = kfmc_online.extend(X, mask, np.array([[5.0, 5.0]]), settings)
     np.testing.assert_array_equal(filled, X)
@@ -359,7 +359,7 @@ def test_kfmc_follows_a_curve_that_no_line_does():
     truth = Q[:, 0] ** 2
     mask = np.concatenate([np.ones((60, 2), bool), ~np.isnan(Q)])
     X = np.concatenate([P, np.column_stack([Q[:, 0], np.full(4, P[:, 1].mean())])])
-    settings = kfmc_online.Settings(Rbf(bandwidth(P, 0.5)), inner=500, tol=1e-8)
+    settings = kfmc_online.KfmcSettings(Rbf(bandwidth(P, 0.5)), inner=500, tol=1e-8)
     filled = kfmc_online.online(X, mask, P[::4], settings, Limits(2, progress=False)).state.X[60:, 1]
     line = lr.impute(Q, P.mean(axis=0), lr.by_feature(P))[:, 1]
     assert np.abs(filled - truth).max() < 0.1 * np.abs(line - truth).max()

@@ -67,7 +67,7 @@ MUTANTS = [
     ByHand(
         "of settings with the same recall the one with the largest error is taken",
         "_posterior/candidates/grid.py",
-        "(-c.recall, c.error)",
-        "(-c.recall, -c.error)",
+        "[choice.error for choice in tried]",
+        "[-choice.error for choice in tried]",
     ),
 ]

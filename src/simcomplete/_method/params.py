@@ -54,7 +54,7 @@ class Number:
 
     def holds(self, value: Any) -> bool:
         """Whether it is; text, True and False are no numbers."""
-        if isinstance(value, (bool, np.bool_, str)) or np.ndim(value) > 0:
+        if isinstance(value, (bool, np.bool_, str)) or is_arrays(value):
             return False
         try:
             number = float(value)
@@ -120,7 +120,7 @@ class Arrays:
 
     def holds(self, value: Any) -> bool:
         """Whether it can be."""
-        return np.ndim(value) > 0 if not hasattr(value, "shape") else len(value.shape) > 0
+        return is_arrays(value)
 
     def __str__(self) -> str:
         return self.what
@@ -169,7 +169,7 @@ class Parameter:
             return value
         needed = [constraint for constraint in self.accepts if not isinstance(constraint, Nothing)]
         need = listed([str(constraint) for constraint in needed])
-        given = f"{self.name}={value!r}" if np.ndim(value) == 0 else f"{self.name} of type {type(value).__name__}"
+        given = f"{self.name} of type {type(value).__name__}" if is_arrays(value) else f"{self.name}={value!r}"
         if isinstance(value, str) or all(isinstance(constraint, Words) for constraint in needed):
             raise InputError(f"{given} is unknown; use {need}")
         if all(isinstance(constraint, Function) for constraint in needed):
@@ -219,6 +219,11 @@ class Parameters(Mapping[str, Parameter]):
         rows: list[tuple[str, ...]] = [("name", "type", "default", "meaning")]
         rows += [(p.name, p.type, repr(p.default), p.meaning) for p in self._by_name.values()]
         return aligned(rows) if len(rows) > 1 else "no parameters of its own"
+
+
+def is_arrays(value: Any) -> bool:
+    """Whether a value is an array, or several in a list or tuple, which may differ in shape."""
+    return isinstance(value, (list, tuple)) or len(getattr(value, "shape", ())) > 0
 
 
 def aligned(rows: list[tuple[str, ...]]) -> str:

@@ -67,7 +67,7 @@ class Gathered:
             table = HeldRows(np.array(to_numpy(table.whole()), copy=True if growing else None))
         pool = Pool.draw(table, rng)
         trained = table.n >= MIN_CANDIDATES
-        simulated = SimulatedQueries.draw(pool, masks, min(SIMULATED, table.n // 4), rng) if trained else None
+        simulated = SimulatedQueries.draw(pool, masks, min(SIMULATED, len(pool.unit) // 4), rng) if trained else None
         candidates = Candidates(table, pool.scale, progress=progress)
         real = ObservedRows.of(np.zeros((0, table.d)) if queries is None else queries, pool.scale)
         values, observed = real.values, real.observed

@@ -33,7 +33,7 @@ class Lengths:
         """Length of every row, from its features and the squared size of its completion."""
         y = self.intercept + ((features - self.mean) / self.sd) @ self.slopes
         V = np.exp(np.clip(y, self.low, self.high))
-        return np.minimum(1.0, self.scale / np.sqrt(1.0 + V / np.maximum(size, SMALLEST_SIZE)))
+        return np.minimum(1.0, self.scale / np.sqrt(1.0 + V / np.maximum(size, 1e-300)))
 
 
 def best_lengths(S: Matrix, T: Matrix) -> Matrix:

@@ -4,14 +4,17 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete._posterior.candidates.conditional import Fills, Queries, Space, unit_rows
+from simcomplete._posterior.candidates.conditional import ConditionalMeans, Queries
 from simcomplete._posterior.candidates.covariance import Conditioner, Dense, LowRank, groups
-from simcomplete._posterior.candidates.local import by_completion, ridge, smooth
-from simcomplete._posterior.candidates.model import Posterior
-from simcomplete._posterior.candidates.moments import Statistics
+from simcomplete._posterior.candidates.local import ridge_weights, smoothing_weights
+from simcomplete._posterior.candidates.model import CandidateModel
+from simcomplete._posterior.candidates.moments import Space, Statistics
+from simcomplete._posterior.candidates.source import Candidates, no_positions
 from simcomplete._posterior.candidates.stack import combine, soft
 from simcomplete._posterior.shared.lengths import best_lengths, learn
-from simcomplete._posterior.shared.neighbours import nearest, smoothing
+from simcomplete._posterior.shared.neighbours import nearest_candidates, smoothing
+from simcomplete._posterior.shared.rows import unit_rows
+from simcomplete._rows.table import HeldRows
 
 RNG = np.random.default_rng(3)
 P = RNG.standard_normal((80, 6)) @ RNG.standard_normal((6, 6)) + 1.0
@@ -19,19 +22,24 @@ Q = P[:5] + 0.3 * RNG.standard_normal((5, 6))
 SEEN = RNG.random(Q.shape) < 0.6
 SEEN[0] = True
 SEEN[1] = False
+CANDIDATES = Candidates(HeldRows(P), 1.0).keep()
 
 
-def fills(delta, k=5.0):
+def conditional_means(delta, k=5.0):
+    """Completions of Q in raw space, and the weights of the neighbours among all candidates."""
     values = np.where(SEEN, Q, 0.0)
-    queries = Queries(values, SEEN, nearest(unit_rows(P), values, SEEN.astype(float)))
-    found = Fills(Space.of("raw", P), queries, delta)
-    W = smooth(queries.near, k, len(P))
-    found.add({"k": W})
-    return found, W.toarray()
+    near = CANDIDATES.neighbour_rows(CANDIDATES.nearest(values, SEEN, 48, no_positions()), ("raw",))
+    space = Space("raw", Statistics.of(P, np.ones(6)), P.min(axis=0), P.max(axis=0))
+    means = ConditionalMeans(space, Queries(values, SEEN, near, CANDIDATES), delta)
+    means.add(near, {"k": smoothing_weights(near, k)})
+    W = np.zeros((5, 80))
+    ids = CANDIDATES.nearest(values, SEEN, 48, no_positions()).ids
+    np.put_along_axis(W, ids, smoothing(near.near.cosines, k), axis=1)
+    return means, W
 
 
 def test_without_neighbours_it_is_gaussian_conditioning():
-    m = fills(1e-12)[0].completion("k", 0.0)
+    m = conditional_means(1e-12)[0].completion("k", 0.0)
     mu, C = P.mean(axis=0), np.cov(P.T, bias=True)
     for i in range(5):
         o, u = SEEN[i], ~SEEN[i]
@@ -43,16 +51,18 @@ def test_without_neighbours_it_is_gaussian_conditioning():
 
 
 def test_fully_shrunk_with_neighbours_it_is_weighted_nearest_neighbour_imputation():
-    found, W = fills(1.0)
+    found, W = conditional_means(1.0)
     np.testing.assert_allclose(found.completion("k", 1.0), np.where(SEEN, Q, W @ P), atol=1e-12)
 
 
 def test_fully_shrunk_without_neighbours_it_is_mean_imputation():
-    np.testing.assert_allclose(fills(1.0)[0].completion("k", 0.0), np.where(SEEN, Q, P.mean(axis=0)), atol=1e-12)
+    np.testing.assert_allclose(
+        conditional_means(1.0)[0].completion("k", 0.0), np.where(SEEN, Q, P.mean(axis=0)), atol=1e-12
+    )
 
 
 def test_it_is_linear_in_the_strength_and_equals_conditioning_around_the_local_mean():
-    found, W = fills(0.2)
+    found, W = conditional_means(0.2)
     S = Dense(np.cov(P.T, bias=True)).shrunk(0.2).C
     for a in (0.5, 1.0):
         m = found.completion("k", a)
@@ -66,7 +76,7 @@ def test_it_is_linear_in_the_strength_and_equals_conditioning_around_the_local_m
 
 
 def test_clip_keeps_filled_values_inside_and_observed_ones_as_they_are():
-    found, _ = fills(0.1)
+    found, _ = conditional_means(0.1)
     m = found.completion("k", 1.0, clip=True)
     np.testing.assert_array_equal(m[SEEN], Q[SEEN])
     assert (m[~SEEN] <= np.broadcast_to(P.max(axis=0), m.shape)[~SEEN] + 1e-12).all()
@@ -101,10 +111,32 @@ def test_low_rank_covariance_against_its_matrix():
 
 
 def test_statistics_are_up_and_downdated_exactly():
-    whole, part = Statistics.of(P), Statistics.of(P[:50])
-    for other in (part.with_rows(P[50:]), Statistics.of(np.vstack([P, Q])).without(Q)):
-        np.testing.assert_allclose(other.mean, whole.mean, atol=1e-12)
-        np.testing.assert_allclose(other.covariance.C, whole.covariance.C, atol=1e-10)
+    centre = P[0]
+    whole, part = Statistics.of(P, centre), Statistics.of(P[:50], centre)
+    more = Statistics.of(Q, centre)
+    for other in (part.plus(Statistics.of(P[50:], centre)), whole.plus(more).minus(more), Statistics.of(P, 0 * centre)):
+        np.testing.assert_allclose(other.mean, P.mean(axis=0), atol=1e-12)
+        np.testing.assert_allclose(other.covariance.C, np.cov(P.T, bias=True), atol=1e-10)
+
+
+def test_what_cancels_is_no_variance():
+    # Two rows differ from the others in the first feature; without them it is constant.
+    X = np.tile([0.1, 2.0, 3.0], (9, 1)) + np.outer(np.arange(9), [0.0, 1.0, 0.0])
+    X[:2, 0] = 5.7
+    left = Statistics.of(X, X.mean(axis=0)).minus(Statistics.of(X[:2], X.mean(axis=0)))
+    np.testing.assert_allclose(left.mean, X[2:].mean(axis=0), rtol=1e-13)
+    np.testing.assert_allclose(left.covariance.C, np.diag([0.0, 4.0, 0.0]), atol=1e-13)
+    assert (left.covariance.C[0] == 0).all()
+    zero = Statistics.of(X - X[5], np.full(3, 0.3)).minus(Statistics.of(X[:2] - X[5], np.full(3, 0.3)))
+    assert zero.mean[0] == zero.mean[2] == 0
+
+
+def test_covariance_of_rows_with_a_strong_common_direction():
+    noise = RNG.standard_normal((500, 4))
+    X = 1e6 + noise
+    np.testing.assert_allclose(
+        Statistics.of(X, X.mean(axis=0)).covariance.C, np.cov(noise.T, bias=True), rtol=0, atol=1e-9
+    )
 
 
 def test_masks_that_repeat_are_grouped():
@@ -125,22 +157,23 @@ def test_smoothing_weights_have_the_effective_number_asked_for(k):
 
 def test_neighbours_are_by_overlap_cosine():
     values = np.where(SEEN, Q, 0.0)
-    near = nearest(unit_rows(P), values, SEEN.astype(float), most=3)
+    near = nearest_candidates(unit_rows(P), values, SEEN, most=3)
     S0 = sc.overlap_similarity(np.vstack([P, np.where(SEEN, Q, np.nan)]))[80:, :80]
     np.testing.assert_array_equal(near.ids[2:], np.argsort(-S0[2:], axis=1, kind="stable")[:, :3])
     np.testing.assert_allclose(near.cosines, np.take_along_axis(S0, near.ids, axis=1), atol=1e-12)
 
 
 def test_kernel_ridge_weights_by_their_formula():
-    unit = unit_rows(P)
-    near = by_completion(unit, Q, 10)
-    W = ridge(unit, np.ones_like(SEEN), near).toarray()
+    unit, complete = unit_rows(P), np.ones_like(SEEN)
+    near = CANDIDATES.nearest(Q, complete, 10, no_positions())
+    rows = CANDIDATES.neighbour_rows(near, ("unit",))
+    W = ridge_weights(rows, complete).toarray()
     ids = near.ids[3]
     D = 2 - 2 * unit[ids] @ unit[ids].T
     d = 2 - 2 * near.cosines[3]
     s = max(np.median(d), 1e-3)
     expected = np.linalg.solve(np.exp(-D / s) + 0.3 * np.eye(10), np.exp(-d / s))
-    np.testing.assert_allclose(W[3, ids], expected, atol=1e-10)
+    np.testing.assert_allclose(W[3, rows.near.ids[3]], expected, atol=1e-10)
 
 
 def test_lengths_learn_a_known_rule():
@@ -159,6 +192,7 @@ def test_lengths_learn_a_known_rule():
 def test_soft_average_and_stack_by_hand():
     weights = soft({("a",): 1.0, ("b",): 1.0, ("c",): 2.0})
     assert weights == {("a",): 0.5, ("b",): 0.5}
+    assert soft({("a",): 1e-3, ("b",): 1e-30, ("c",): 0.0}) == {("b",): 1.0}  # without error: the first
     A = RNG.standard_normal((3, 40, 30))
     T = 0.7 * A[0] + 0.3 * A[1]
     c, strength, outside = combine(A, T)
@@ -176,7 +210,7 @@ def test_monte_carlo_agrees_on_a_model_with_known_truth():
     candidates = rng.multivariate_normal(mu, C, 4000)
     queries = rng.multivariate_normal(mu, C, 30)
     observed = rng.random((30, d)) < 0.5
-    model = Posterior.fit(candidates).calibrate(observed, rng=np.random.default_rng(1))
+    model = CandidateModel.fit(HeldRows(candidates), observed, rng=np.random.default_rng(1))
     u = model.vectors(np.where(observed, queries, np.nan)).u
     expected = np.empty_like(u)
     for i in range(30):
