@@ -108,7 +108,21 @@ def test_rooms_are_small():
     assert sizes[len(sizes) // 2] <= 150
 
 
+PUBLIC_MODULES = {"datasets", "errors", "estimators", "index", "masks", "metrics", "scorers", "theory"}
+PUBLIC_NAMES = {
+    *("complete", "complete_similarity", "Completion", "load", "methods", "overlap_counts", "overlap_similarity"),
+    *("PosteriorCompleter", "SMCNN", "SMCNmF", "SimilarityCompleter", "__version__"),
+    *(PUBLIC_MODULES - {"index"}),
+}
+
+
+def test_public_modules_are_exactly_these():
+    public = {name.removeprefix("simcomplete.") for name in modules() if "._" not in name}
+    assert public == PUBLIC_MODULES
+
+
 def test_exports_are_exact():
+    assert set(sc.__all__) == PUBLIC_NAMES
     assert len(sc.__all__) == len(set(sc.__all__))
     for name in sc.__all__:
         assert getattr(sc, name) is not None
