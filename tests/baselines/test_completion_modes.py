@@ -130,7 +130,7 @@ def test_wrong_modes_and_units_are_refused(method, small):
         sc.complete_similarity(np.eye(3), method=method, mode="X")
     with pytest.raises(InputError, match="unit=0 is not 'auto' or a number above 0"):
         sc.complete(P, Q, method=method, unit=0)
-    with pytest.raises(InputError, match="unit='metre' is not a number"):
+    with pytest.raises(InputError, match="unit='metre' is unknown; use 'auto' or a number above 0"):
         sc.complete(P, Q, method=method, unit="metre")
     with pytest.raises(InputError, match=r"unit=1e-200 is too small for values up to 16; use 'auto'"):
         sc.complete(P, Q, method=method, unit=1e-200)

@@ -161,7 +161,7 @@ def test_only_candidates_teach(method, params):
         ("gr", {"start": "svd"}, "start='svd' is unknown; use 'pca' or 'random' or an array"),
         ("gr", {"start": np.zeros((5, 2))}, r"start has shape \(5, 2\); finite numbers of shape \(6, rank\)"),
         ("gr", {"start": np.ones((6, 7))}, "7 directions in 6 dimensions; give at most 6"),
-        ("gr", {"start": {"U": 1}}, "start is .* finite numbers"),
+        ("gr", {"start": {"U": 1}}, "start=.* must be 'pca' or 'random' or an array"),
         ("gr", {"step": "big"}, "step='big' is unknown; use a number at least 0"),
         ("gr", {"max_iter": 0}, "max_iter=0 must be a whole number"),
         ("gr", {"max_iter": 1, "orders": [[0] * 16]}, "no permutation of 0 to 15"),

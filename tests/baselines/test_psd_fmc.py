@@ -195,7 +195,7 @@ def test_nothing_n_by_n_is_needed(monkeypatch, hide):
 
 
 def test_exact_candidates_are_needed(golden, digits, hide):
-    with pytest.raises(sc.errors.InputError, match="'fmc' needs exact candidates"):
+    with pytest.raises(sc.errors.InputError, match="'fmc' needs complete rows as candidates of the others"):
         sc.complete(hide(digits[:10], 0.5), method="fmc")
     with pytest.raises(sc.errors.InputError, match="'fmc' needs exact candidates"):
         sc.complete_similarity(golden("fmc_onmc")["S0"], method="fmc")
@@ -204,7 +204,7 @@ def test_exact_candidates_are_needed(golden, digits, hide):
         complete(wrong, 3)
     with pytest.raises(sc.errors.InputError, match=r"S0\[1, 1\] = -1 is negative"):
         complete(np.diag([1.0, -1.0]), 1)
-    with pytest.raises(sc.errors.InputError, match="variant='both' is unknown; use 'batch', 'sequential', 'onmc-b'"):
+    with pytest.raises(sc.errors.InputError, match="variant='both' is unknown; use 'batch', 'sequential' or 'onmc-b'"):
         complete(np.eye(3), 2, variant="both")
 
 
@@ -224,3 +224,14 @@ def test_the_result_stays_in_its_library(library, small):
     assert type(done.factor) is type(library.array(P))
     expected = sc.complete(P, Q, method="fmc").similarity()
     np.testing.assert_allclose(to_numpy(done.similarity()), expected, atol=1e-9)
+
+
+def test_complete_rows_are_the_candidates_of_the_others(digits, hide):
+    # Mixed rows give what the same rows give as candidates and queries, in their own order.
+    P, Q = digits[:30], hide(digits[30:40], 0.6)
+    order = np.random.default_rng(0).permutation(40)
+    mixed = sc.complete(np.vstack([P, Q])[order], method="fmc")
+    apart = sc.complete(P, Q, method="fmc")
+    np.testing.assert_allclose(mixed.similarity(), apart.similarity()[np.ix_(order, order)], atol=1e-9)
+    exact = sc.complete(P, method="fmc")
+    np.testing.assert_allclose(exact.similarity(), sc.overlap_similarity(P), atol=1e-12)

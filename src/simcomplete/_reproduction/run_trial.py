@@ -15,6 +15,7 @@ import numpy as np
 
 from simcomplete import datasets, metrics
 from simcomplete._compare.trial import Split, attempt, machine, split
+from simcomplete._method.spec import SHARED
 from simcomplete._registry import find
 from simcomplete._result.completion import Completion
 from simcomplete.errors import SimcompleteError
@@ -62,7 +63,7 @@ def run_trial(
         "mask": hashlib.sha256(hidden).hexdigest()[:16],
         "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
     }
-    params = _with_time_limit(trial["method"], dict(trial["params"]), limit)
+    params = _with_time_limit(trial["method"], _used(trial["method"], trial["params"]), limit)
     before = peak_mib()
     report_stage("solving")
     start = time.process_time()
@@ -102,6 +103,11 @@ def _data(trial: Mapping[str, Any]) -> Split:
     candidates = min(trial["candidates"], rows - trial["queries"])  # as many as the data set has
     settings = {name: trial[name] for name in ("missing", "queries", "seed")}
     return split(X, candidates=candidates, **settings)
+
+
+def _used(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Without the rank and the weight, which are those of the whole protocol, where the method has none."""
+    return {name: value for name, value in params.items() if name not in SHARED or name in find(method).shared}
 
 
 def _with_time_limit(method: str, params: dict[str, Any], limit: float) -> dict[str, Any]:
