@@ -21,11 +21,11 @@ def test_an_interrupted_comparison_resumes(tmp_path, monkeypatch):
     calls = []
     real = registry.REGISTRY["smcnn"].run
 
-    def counted(task, params):
+    def counted(problem, settings, params):
         calls.append(1)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return real(task, params)
+        return real(problem, settings, params)
 
     row = registry.REGISTRY["smcnn"]
     monkeypatch.setitem(registry.REGISTRY, "smcnn", type(row)(**{**vars(row), "run": counted}))

@@ -33,7 +33,7 @@ def matches(entry: Equivalent, mutant: Mutant) -> bool:
 LENGTHS = "_posterior/shared/lengths.py"
 CERTIFY = "_spectral/certify.py"
 STEPS = "_spectral/solvers/steps.py"
-OBJECTIVE = "_spectral/objective.py"
+OBJECTIVE = "_spectral/problem.py"
 
 EQUIVALENT = [
     Equivalent(LENGTHS, "b = np.sum(S * T", "1.0", "", "only divides where the quotient is not used"),

@@ -19,7 +19,7 @@ TESTS = {
         "tests/spectral/test_descent.py",
     ],
     "_spectral/penalties": ["tests/spectral/test_penalties.py"],
-    "_spectral/objective": ["tests/spectral/test_known_steps.py", "tests/spectral/test_certificate.py"],
+    "_spectral/problem": ["tests/spectral/test_known_steps.py", "tests/spectral/test_certificate.py"],
     "_spectral/certify": [
         "tests/spectral/test_certificate_boundaries.py",
         "tests/spectral/test_certificate.py",

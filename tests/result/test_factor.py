@@ -125,6 +125,7 @@ def test_a_large_one_in_memory():
 
 
 def test_products_from_the_left_read_blocks(imagelike, monkeypatch):
+    monkeypatch.setattr("simcomplete._posterior.candidates.fitting.STREAM_ABOVE_VALUES", 1000)
     done = posterior_by_block(*imagelike, None)
     monkeypatch.setattr(type(done.factor), "whole", lambda self: pytest.fail("all rows were read at once"))
     F = done.factor

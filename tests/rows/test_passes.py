@@ -37,7 +37,7 @@ def test_the_same_completion(small, three, monkeypatch, method):
     P, Q, _ = small
     rows = np.repeat(P, 20, axis=0) + 0.01 * np.random.default_rng(0).random((20 * len(P), P.shape[1]))
     own = {"rank": 8, "route": "structured"} if method == "smcnn" else {"effort": "fast"}
-    monkeypatch.setattr("simcomplete._posterior.method.MANY", 100)
+    monkeypatch.setattr("simcomplete._posterior.candidates.fitting.STREAM_ABOVE_VALUES", 100)
     side_by_side = sc.complete(rows, Q, method=method, memory="64 KiB", **own)
     monkeypatch.setattr(passes, "_threads", lambda: 1)
     in_turn = sc.complete(rows, Q, method=method, memory="64 KiB", **own)

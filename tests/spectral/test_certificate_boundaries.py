@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from simcomplete._spectral.objective import Problem
 
 from simcomplete._result.certificate import Certificate
 from simcomplete._similarity.operator import DenseSimilarity
 from simcomplete._spectral.certify import certify, largest_outside, numerical_rank
 from simcomplete._spectral.penalties import NoPenalty, Nuclear
+from simcomplete._spectral.problem import SpectralProblem
 
 # Every number as good as it can be, in a matrix of |S0|_F = 10.
 PROVED = Certificate(
@@ -60,7 +60,7 @@ def test_only_the_residual_refutes_a_vector_that_is_turned(angle, optimal):
     # S0 = diag(3, 1) and u turned by an angle: with w = u^T S0 u the gap is 0 and nothing outside is larger, but
     # |S0 u - w u| = (3 - 1) sin cos, of |S0|_F = sqrt(10).
     u = np.array([[np.cos(angle)], [np.sin(angle)]])
-    problem = Problem(DenseSimilarity(np.diag([3.0, 1.0])), NoPenalty(), weight=0.0, rank=1)
+    problem = SpectralProblem(DenseSimilarity(np.diag([3.0, 1.0])), NoPenalty(), weight=0.0, rank=1)
     w = float(u[:, 0] @ (np.array([3.0, 1.0]) * u[:, 0]))
     certificate = certify(problem, np.sqrt(w) * u, np.array([w]))
     assert certificate.relative_gap < 1e-12
@@ -89,7 +89,7 @@ def spectrum(*leading, n=200, rest=1.0):
 def test_an_eigenvalue_outside_is_found_by_products_not_by_luck():
     # Eight random vectors alone see 8/199 of the largest direction; three products with them see nearly all of it.
     S0, Q = spectrum(6.0, 5.0)
-    problem = Problem(DenseSimilarity(S0), NoPenalty(), weight=0.0, rank=1)
+    problem = SpectralProblem(DenseSimilarity(S0), NoPenalty(), weight=0.0, rank=1)
     certificate = certify(problem, np.sqrt(5.0) * Q[:, 1:2], np.array([5.0]))
     assert certificate.relative_gap < 1e-12
     assert certificate.absolute_residual < 1e-12
@@ -114,7 +114,7 @@ def test_a_small_matrix_is_searched_whole():
 
 
 def test_nothing_is_outside_when_all_is_kept():
-    problem = Problem(DenseSimilarity(np.diag([3.0, 2.0])), Nuclear(), weight=1.0, rank=2)
+    problem = SpectralProblem(DenseSimilarity(np.diag([3.0, 2.0])), Nuclear(), weight=1.0, rank=2)
     certificate = certify(problem, np.diag(np.sqrt([2.5, 1.5])), np.array([3.0, 2.0]))
     assert certificate.largest_outside is None
     assert (certificate.rank, certificate.rank_below_bound, certificate.smallest_kept) == (2, False, 2.0)
@@ -125,7 +125,7 @@ def test_nothing_is_outside_when_all_is_kept():
 
 
 def test_nothing_is_kept_where_the_penalty_eats_all():
-    problem = Problem(DenseSimilarity(np.diag([3.0, 2.0, 1.0])), Nuclear(), weight=8.0, rank=2)
+    problem = SpectralProblem(DenseSimilarity(np.diag([3.0, 2.0, 1.0])), Nuclear(), weight=8.0, rank=2)
     for verify in (True, False):
         certificate = certify(problem, np.zeros((3, 2)), np.array([3.0, 2.0]), verify=verify)
         assert (certificate.rank, certificate.smallest_kept, certificate.rank_below_bound) == (0, 3.0, True)
@@ -135,7 +135,7 @@ def test_nothing_is_kept_where_the_penalty_eats_all():
 
 
 def test_unverified_numbers_by_hand():
-    problem = Problem(DenseSimilarity(np.diag([3.0, 2.0, 1.0])), Nuclear(), weight=2.0, rank=2)
+    problem = SpectralProblem(DenseSimilarity(np.diag([3.0, 2.0, 1.0])), Nuclear(), weight=2.0, rank=2)
     certificate = certify(problem, np.zeros((3, 2)), np.array([3.0, 2.0]), verify=False)
     # s = (2, 1): |S0|^2 = 14, sum of s^2 - 2 s w = -8 - 3, penalty 2 * 3
     assert certificate.objective == pytest.approx(14 - 8 - 3 + 6)
@@ -155,7 +155,7 @@ def test_a_rotated_factor_is_turned_back_and_columns_on_their_way_to_zero_are_le
     # Two columns that are not orthogonal, and the second direction of length 1e-6: it points nowhere yet.
     S0 = np.diag([4.0, 1.0, 0.5])
     V = np.array([[2.0, 2.0], [0.0, 1e-6], [0.0, 0.0]]) / np.sqrt(2)
-    problem = Problem(DenseSimilarity(S0), NoPenalty(), weight=0.0, rank=2)
+    problem = SpectralProblem(DenseSimilarity(S0), NoPenalty(), weight=0.0, rank=2)
     certificate = certify(problem, V, np.array([4.0, 1.0]))
     assert certificate.residual < 1e-6
     assert certificate.objective == pytest.approx(1.25, abs=1e-9)
@@ -167,7 +167,7 @@ def test_a_rotated_factor_is_turned_back_and_columns_on_their_way_to_zero_are_le
 def test_columns_of_an_exact_factor_are_not_mixed_however_small():
     # s = (2, 1e-10): rotated, the second column would count as nothing, and its eigenvalue 1 as outside.
     w = np.array([3.0, 1 + 1e-10, 0.5])
-    problem = Problem(DenseSimilarity(np.diag(w)), Nuclear(), weight=2.0, rank=2)
+    problem = SpectralProblem(DenseSimilarity(np.diag(w)), Nuclear(), weight=2.0, rank=2)
     V = np.diag(np.sqrt(np.array([2.0, 1e-10, 0.0])))[:, :2]
     certificate = certify(problem, V, w[:2])
     assert certificate.rank == 2
@@ -179,7 +179,7 @@ def test_columns_of_an_exact_factor_are_not_mixed_however_small():
 def test_columns_that_are_not_orthogonal_are_turned_at_any_size(size):
     w = np.array([4.0, 2.0, 1.0]) * size**2
     mix = np.array([[1.0, 1.0], [1.0, -0.5]])
-    problem = Problem(DenseSimilarity(np.diag(w)), NoPenalty(), weight=0.0, rank=2)
+    problem = SpectralProblem(DenseSimilarity(np.diag(w)), NoPenalty(), weight=0.0, rank=2)
     certificate = certify(problem, size * np.eye(3)[:, :2] @ mix, w[:2])
     # V V^T = mix mix^T in units of size^2: its directions are not eigenvectors of S0, whatever the size.
     U = np.linalg.eigh(mix @ mix.T)[1]
@@ -192,7 +192,7 @@ def test_columns_that_are_not_orthogonal_are_turned_at_any_size(size):
 
 def test_the_largest_residual_counts():
     # e0 is an eigenvector, (e1 + e2)/sqrt(2) is not: its residual is (2 - 1)/2.
-    problem = Problem(DenseSimilarity(np.diag([4.0, 2.0, 1.0])), NoPenalty(), weight=0.0, rank=2)
+    problem = SpectralProblem(DenseSimilarity(np.diag([4.0, 2.0, 1.0])), NoPenalty(), weight=0.0, rank=2)
     V = np.array([[2.0, 0.0], [0.0, 0.5], [0.0, 0.5]])
     certificate = certify(problem, V, np.array([4.0, 2.0]))
     assert certificate.absolute_residual == pytest.approx(0.5, rel=1e-12)
@@ -200,7 +200,7 @@ def test_the_largest_residual_counts():
 
 
 def test_a_direction_on_which_s0_is_zero_has_no_residual():
-    problem = Problem(DenseSimilarity(np.diag([1.0, 0.0])), NoPenalty(), weight=0.0, rank=1)
+    problem = SpectralProblem(DenseSimilarity(np.diag([1.0, 0.0])), NoPenalty(), weight=0.0, rank=1)
     certificate = certify(problem, np.array([[0.0], [1.0]]), np.array([1.0]))
     assert (certificate.residual, certificate.absolute_residual) == (0.0, 0.0)
     assert certificate.objective == pytest.approx(2.0)
@@ -211,7 +211,7 @@ def test_directions_are_dropped_by_their_share_of_the_largest():
     # it is no eigenvector, so that the residual tells whether it was looked at.
     turn = np.linalg.qr(np.random.default_rng(2).standard_normal((3, 3)))[0]
     S0 = np.diag([5.0, 3.0, 2.0, 0.0])
-    problem = Problem(DenseSimilarity(S0), NoPenalty(), weight=0.0, rank=3)
+    problem = SpectralProblem(DenseSimilarity(S0), NoPenalty(), weight=0.0, rank=3)
     U = np.eye(4)[:, :3].copy()
     U[:, 2] = [0, 0, np.sqrt(0.5), np.sqrt(0.5)]
     for small, seen in ((2e-8, False), (8e-8, True)):
@@ -225,14 +225,14 @@ def test_rank_of_tiny_numbers():
 
 
 def test_nothing_kept_has_no_residual():
-    problem = Problem(DenseSimilarity(np.diag([3.0, 2.0])), Nuclear(), weight=8.0, rank=1)
+    problem = SpectralProblem(DenseSimilarity(np.diag([3.0, 2.0])), Nuclear(), weight=8.0, rank=1)
     certificate = certify(problem, np.zeros((2, 1)), np.array([3.0]))
     assert (certificate.residual, certificate.absolute_residual) == (0.0, 0.0)
 
 
 def test_any_library(library):
     S0 = library.array(np.diag([4.0, 2.0, 1.0]))
-    problem = Problem(DenseSimilarity(S0), Nuclear(), weight=2.0, rank=2)
+    problem = SpectralProblem(DenseSimilarity(S0), Nuclear(), weight=2.0, rank=2)
     turned = np.array([[np.sqrt(3.0), 0.0], [0.0, 1.0], [0.0, 0.0]]) @ np.array([[0.6, 0.8], [-0.8, 0.6]])
     certificate = certify(problem, library.array(turned), np.array([4.0, 2.0]))
     assert certificate.optimal

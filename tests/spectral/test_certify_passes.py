@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from simcomplete._spectral.objective import Problem
 
 import simcomplete as sc
-from simcomplete._rows.validate import as_samples
+from simcomplete._rows.validate import as_rows
 from simcomplete._similarity.measure import Measure
 from simcomplete._similarity.operator import CandidateQuerySimilarity
 from simcomplete._spectral import methods
@@ -15,6 +14,7 @@ from simcomplete._spectral.certify import certify
 from simcomplete._spectral.certify_passes import certify_passes
 from simcomplete._spectral.eigen.routes import largest
 from simcomplete._spectral.penalties import Nuclear
+from simcomplete._spectral.problem import SpectralProblem
 from simcomplete._spectral.solvers.exact import factor
 
 METHODS = ("smcnn", "smcnmf", "smc_nr", "smc_f")
@@ -58,8 +58,8 @@ def test_when_nothing_is_kept(rows, tmp_path):
 
 
 def structured(rows, weight=1.0, rank=6):
-    P, Q = (as_samples(part, "rows") for part in rows)
-    problem = Problem(CandidateQuerySimilarity(P, Q, Measure(), False), Nuclear(), weight=weight, rank=rank)
+    P, Q = (as_rows(part, "rows") for part in rows)
+    problem = SpectralProblem(CandidateQuerySimilarity(P, Q, Measure(), False), Nuclear(), weight=weight, rank=rank)
     return problem, largest(problem.operator, rank, "structured")
 
 
@@ -101,7 +101,7 @@ def test_an_eigenvalue_that_was_passed_over_is_found(rows):
     problem, spectrum = structured(rows, rank=7)
     reduced = spectrum.reduced
     without = replace(reduced, lift=reduced.lift[:, 1:], below=reduced.below[:, 1:], Y=reduced.Y[:, 1:])
-    smaller = Problem(problem.operator, problem.penalty, problem.weight, 6)
+    smaller = SpectralProblem(problem.operator, problem.penalty, problem.weight, 6)
     certificate = certify_passes(smaller, without, spectrum.w[1:])
     assert certificate.largest_outside == pytest.approx(spectrum.w[0], rel=1e-6)
     assert certificate.absolute_residual < 1e-8

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from simcomplete._spectral.objective import Problem
 
 from simcomplete._similarity.operator import DenseSimilarity
 from simcomplete._spectral.penalties import NoPenalty, Nuclear, NuclearMinusFrobenius, SquaredFrobenius
+from simcomplete._spectral.problem import SpectralProblem
 from simcomplete._spectral.solvers.steps import Backtracking, Fixed, Safe, evaluate, spectrum_ends
 
 S0 = np.diag([5.0, -6.0, 1.0])
@@ -13,7 +13,7 @@ V = np.array([[2.0, 0.0], [0.0, 1.0], [0.0, 0.0]])  # V^T V = diag(4, 1)
 
 
 def problem(penalty, weight):
-    return Problem(DenseSimilarity(S0), penalty, weight=weight, rank=2)
+    return SpectralProblem(DenseSimilarity(S0), penalty, weight=weight, rank=2)
 
 
 @pytest.mark.parametrize(
@@ -85,14 +85,14 @@ def test_backtracking_halves_until_it_falls_enough_and_then_follows_the_secant()
 
 def test_backtracking_doubles_where_the_objective_bends_down():
     # At a tiny V the objective is concave: <dV, dG> < 0, so the next try is twice the last step.
-    here = Problem(DenseSimilarity(np.diag([5.0, 1.0])), NoPenalty(), weight=0.0, rank=1)
+    here = SpectralProblem(DenseSimilarity(np.diag([5.0, 1.0])), NoPenalty(), weight=0.0, rank=1)
     rule = Backtracking(here, Safe(here, 5.0))
     after = rule(evaluate(here, np.array([[1e-3], [1e-3]])))
     assert after.trial == pytest.approx(2 * after.step)
 
 
 def test_the_longest_step_that_is_tried():
-    here = Problem(DenseSimilarity(1e-3 * np.eye(2)), NoPenalty(), weight=1e-3, rank=1)
+    here = SpectralProblem(DenseSimilarity(1e-3 * np.eye(2)), NoPenalty(), weight=1e-3, rank=1)
     point = evaluate(here, np.array([[1e-9], [0.0]]))
     rule = Backtracking(here, Safe(here, 1e-3))
     tried = rule(point.__class__(point.V, point.objective, point.gradient, point.slope, trial=1e30))
@@ -138,13 +138,13 @@ def test_the_ends_of_the_spectrum_cost_few_products(n, widths):
 
 
 def test_the_safe_step_of_a_small_matrix_is_long():
-    here = Problem(DenseSimilarity(0.01 * np.eye(2)), NoPenalty(), weight=0.0, rank=1)
+    here = SpectralProblem(DenseSimilarity(0.01 * np.eye(2)), NoPenalty(), weight=0.0, rank=1)
     assert Safe(here, size=0.01).gamma(np.array([[0.1], [0.0]])) == pytest.approx(1 / (4 * (0.03 + 0.01)))
 
 
 def test_the_secant_of_a_small_move():
     # Near the optimum moves are small, and so is their product with the change of the gradient; it counts all the same.
-    here = Problem(DenseSimilarity(np.diag([5.0, 1.0])), NoPenalty(), weight=0.0, rank=1)
+    here = SpectralProblem(DenseSimilarity(np.diag([5.0, 1.0])), NoPenalty(), weight=0.0, rank=1)
     point = evaluate(here, np.array([[np.sqrt(5) + 1e-3], [0.0]]))
     after = Backtracking(here, Safe(here, 5.0))(point)
     move, change = after.V - point.V, after.gradient - point.gradient

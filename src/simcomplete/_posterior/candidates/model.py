@@ -206,5 +206,5 @@ def _joined(parts: list[Vectors]) -> Vectors:
 def _wide_statistics(candidates: Candidates, space: str) -> WideStatistics:
     """Statistics of wide rows after a change: of all candidates, or of as many as a pool holds, evenly spaced."""
     n = candidates.n
-    count = min(n, pool_size(candidates.table.d))
+    count = pool_size(n, candidates.table.d)
     return WideStatistics(candidates.rows(np.linspace(0, n - 1, count).astype(np.int64), (space,))[space])

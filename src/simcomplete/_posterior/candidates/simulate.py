@@ -24,6 +24,7 @@ from simcomplete._rows.table import RowTable
 
 POOL_VALUES = 2**22  # all candidates are in the pool up to so many values
 POOL_ROWS = 2000  # rows of a pool at least
+MAX_DRAWN_ROWS = 4000  # rows of a pool that is a part of the candidates, at most
 DELTAS = (0.1, 0.03, 0.3, 0.005, 0.6, 0.0005)  # where several do equally well, the first is taken
 DELTA_QUERIES = 64  # simulated queries that choose delta
 OTHERS = 500  # rows that simulated queries are compared with
@@ -54,8 +55,8 @@ class Pool:
     @classmethod
     def draw(cls, table: RowTable, rng: np.random.Generator) -> Pool:
         """Take all candidates, or as many as the pool holds."""
-        n, size = table.n, pool_size(table.d)
-        whole = table.n <= size
+        n, size = table.n, pool_size(table.n, table.d)
+        whole = size == n
         positions = np.arange(n) if whole else np.sort(rng.choice(n, size, replace=False))
         rows = take_matrix(table, positions)
         scale = typical_length(rows)
@@ -66,9 +67,10 @@ class Pool:
         return self.raw if space == "raw" else self.unit
 
 
-def pool_size(d: int) -> int:
-    """How many rows of d values the pool holds."""
-    return max(POOL_ROWS, POOL_VALUES // d)
+def pool_size(n: int, d: int) -> int:
+    """How many of n rows of d values the pool holds: all, or some thousand, which little memory is enough for."""
+    size = max(POOL_ROWS, POOL_VALUES // d)
+    return n if n <= size else min(size, MAX_DRAWN_ROWS)
 
 
 @dataclass(frozen=True)

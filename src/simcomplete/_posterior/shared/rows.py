@@ -52,8 +52,8 @@ def scaled_rows(X: Array, scale: float) -> tuple[Array, Array]:
     Examples
     --------
     >>> scaled_rows(np.array([[6.0, 8.0], [6e250, 8e250]]), 2.0)
-    (array([[3.e+000, 4.e+000],
-           [6.e+099, 8.e+099]]), array([[0.6, 0.8],
+    (array([[3.e+00, 4.e+00],
+           [6.e+99, 8.e+99]]), array([[0.6, 0.8],
            [0.6, 0.8]]))
     """
     xp, (shortest, longest) = namespace(X), SAFE_LENGTHS
