@@ -7,9 +7,9 @@ import pytest
 
 import simcomplete as sc
 from simcomplete._rows.validate import as_rows
+from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
 from simcomplete._similarity.measure import Measure
-from simcomplete._similarity.operator import CandidateQuerySimilarity
-from simcomplete._spectral import methods
+from simcomplete._spectral import complete as spectral_call
 from simcomplete._spectral.certify import certify
 from simcomplete._spectral.certify_passes import certify_passes
 from simcomplete._spectral.eigen.routes import largest
@@ -44,7 +44,7 @@ def test_both_certificates_agree(rows, method, penalty, tmp_path, monkeypatch):
     passes = sc.complete(*rows, **own, out=tmp_path / "factor.npy").certificate
     assert held.optimal
     same(passes, held)
-    monkeypatch.setattr(methods, "VERIFY_LIMIT", 10)  # too many rows to hold, and so only when asked for
+    monkeypatch.setattr(spectral_call, "VERIFY_LIMIT", 10)  # too many rows to hold, and so only when asked for
     same(sc.complete(*rows, **own, verify=True).certificate, held)
     assert not sc.complete(*rows, **own).certificate.verified
 
