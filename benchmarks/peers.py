@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401  makes IterativeImputer importable
 from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 
 import simcomplete as sc
+from simcomplete._types import Matrix
 
-Matrix = NDArray[np.float64]
 Impute = Callable[[Matrix, Matrix], Matrix]  # candidates, queries with NaN -> queries without
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import simcomplete as sc
@@ -18,11 +19,11 @@ FILES = sorted(ROOT.rglob("*.py"))
 # From the ground up: a module may import from its own layer and from layers below, never from above. A package is one
 # layer, but for `_result`, whose parts stand below and above the public index, and `_method`.
 LAYERS = [
-    ["errors", "_version", "_caller"],
+    ["errors", "_version", "_caller", "_types"],
     ["_rows"],
     ["_similarity", "masks", "metrics"],
     ["_result/status", "_result/certificate", "_result/intervals", "_result/matrix", "_result/rows"],
-    ["_result/search", "_result/validity", "_result/views", "_result/archive", "_result/plain"],
+    ["_result/search", "_result/validity", "_result/views", "_result/archive", "_result/plain", "_result/fits"],
     ["_result/store", "_result/summary"],
     ["index"],
     ["_result/completion"],
@@ -158,3 +159,38 @@ def test_import_is_light():
     code = f"import sys, simcomplete; print([m for m in {heavy} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+# Hooks that every method or command has under the same name, and public verbs of their packages.
+SHARED_NAMES = {"run", "work", "register", "complete", "methods", "search", "load", "read", "nearest"}
+
+
+def test_a_name_has_one_meaning():
+    """No two modules define a function or class of the same name, those in SHARED_NAMES apart."""
+    places = {}
+    for path in FILES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    twice = {name: where for name, where in places.items() if len(where) > 1 and name not in SHARED_NAMES}
+    assert not twice
+
+
+@pytest.mark.parametrize(("method", "most"), [("posterior", 21), ("smcnn", 27), ("auto", 50)])
+def test_the_way_of_a_call_is_short(method, most):
+    """How many modules of the package a reader passes who follows one call."""
+    rng = np.random.default_rng(0)
+    P, Q = rng.random((300, 20)), np.where(rng.random((20, 20)) < 0.5, np.nan, rng.random((20, 20)))
+    passed = set()
+
+    def note(frame, event, _):
+        path = Path(frame.f_code.co_filename)
+        if event == "call" and path.is_relative_to(ROOT):
+            passed.add(str(path.relative_to(ROOT)))
+
+    sys.setprofile(note)
+    try:
+        sc.complete(P, Q, method=method, progress=False)
+    finally:
+        sys.setprofile(None)
+    assert len(passed) <= most, sorted(passed)

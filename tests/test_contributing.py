@@ -118,7 +118,8 @@ def test_versions_of_python_agree():
     named = [line.rsplit(" ", 1)[1] for line in project["classifiers"] if "Python :: 3." in line]
     assert project["requires-python"] == f">={named[0]}"
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    assert f"make test-core PYTHON=python{named[-1]}" in script  # how the others are tested
+    assert re.search(r"^for version in (.*); do$", script, re.MULTILINE)[1].split() == named[1:]
+    assert '\n    clean make test-core "PYTHON=$python" "VENV=.venv-$version"\n' in script
 
 
 def test_hooks_run_what_make_check_runs():
@@ -133,8 +134,32 @@ def test_continuous_integration_runs_the_commands_of_the_readme_in_a_clean_envir
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for target in re.findall(r"^\$ make ([a-z-]+)", readme, re.MULTILINE):
-        assert f"\nclean make {target}\n" in script
+        assert re.search(rf"^clean make {target}( [A-Z]+='.*')?$", script, re.MULTILINE)  # a variable may add a report
     assert "clean() { env -i " in script
+
+
+def test_continuous_integration_tests_the_oldest_versions_and_shows_coverage():
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "\nclean make test-oldest\n" in script
+    assert re.search(r"^clean make test COVERAGE='--cov .*'$", script, re.MULTILINE)
+    assert '\necho "coverage: $covered %"\n' in script
+    assert settings()["tool"]["coverage"]["report"]["fail_under"] >= 97
+
+
+def test_every_command_that_prints_is_run_in_other_terminals():
+    """The files of tests/cli that .ci/run repeats: all that run a command in the process of the tests."""
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    repeated = re.search(r"tests/cli/test_cli_\{(.*)\}\.py", script)[1].split(",")
+    own = re.compile(r"\b(run|as_json|fails|CliRunner)\(")
+    files = sorted((ROOT / "tests" / "cli").glob("test_cli_*.py"))
+    assert repeated == [f.stem.removeprefix("test_cli_") for f in files if own.search(f.read_text(encoding="utf-8"))]
+
+
+def test_core_tests_are_there():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
+    core = re.search(r"^CORE := (.*)$", makefile, re.MULTILINE)[1].split()
+    assert len(core) > 10
+    assert [name for name in core if not (ROOT / name).exists()] == []
 
 
 def test_the_version_to_come_has_a_section_in_the_changelog():

@@ -18,9 +18,8 @@ from simcomplete._similarity.measure import Measure
 from simcomplete._similarity.operator import DenseSimilarity
 from simcomplete._spectral.certify import certify
 from simcomplete._spectral.certify_passes import certify_passes
-from simcomplete._spectral.eigen.routes import largest
-from simcomplete._spectral.penalties import NoPenalty, Nuclear, NuclearMinusFrobenius, SquaredFrobenius
-from simcomplete._spectral.problem import SpectralProblem
+from simcomplete._spectral.eigen.routes import largest_eigenpairs
+from simcomplete._spectral.penalties import NoPenalty, Nuclear, NuclearMinusFrobenius, SpectralProblem, SquaredFrobenius
 from simcomplete._spectral.solvers import exact
 
 PENALTIES = [Nuclear(), NuclearMinusFrobenius(), NoPenalty(), SquaredFrobenius()]
@@ -117,9 +116,9 @@ def operator(imagelike):
 @pytest.mark.parametrize("weight", [1e-3, 1.0, 1e4])  # the last leaves one vector, or none
 def test_two_passes_say_what_the_whole_factor_says(operator, penalty, weight):
     problem = SpectralProblem(operator, penalty, weight, rank=20)
-    spectrum = largest(operator, 20, "structured")
+    spectrum = largest_eigenpairs(operator, 20, "structured")
     short = certify_passes(problem, spectrum.reduced, spectrum.w)
-    whole = certify(problem, exact.factor(problem, spectrum), spectrum.w)
+    whole = certify(problem, exact.factor_of_spectrum(problem, spectrum), spectrum.w)
     assert short.objective == pytest.approx(whole.objective, rel=1e-9, abs=1e-9 * problem.scale)
     assert (short.rank, short.verified, short.optimal) == (whole.rank, True, whole.optimal)
     assert short.lower_bound == whole.lower_bound
@@ -131,7 +130,7 @@ def test_two_passes_say_what_the_whole_factor_says(operator, penalty, weight):
 
 def test_two_passes_find_wrong_vectors_out(operator):
     problem = SpectralProblem(operator, Nuclear(), 1e-3, rank=20)
-    spectrum = largest(operator, 20, "structured")
+    spectrum = largest_eigenpairs(operator, 20, "structured")
     noise = 1e-3 * np.random.default_rng(0).standard_normal(spectrum.reduced.lift.shape)
     wrong = replace(spectrum.reduced, lift=spectrum.reduced.lift + noise)
     assert not certify_passes(problem, wrong, spectrum.w).optimal
@@ -140,14 +139,14 @@ def test_two_passes_find_wrong_vectors_out(operator):
 
 def test_two_passes_find_wrong_values_out(operator):
     problem = SpectralProblem(operator, Nuclear(), 1e-3, rank=20)
-    spectrum = largest(operator, 20, "structured")
+    spectrum = largest_eigenpairs(operator, 20, "structured")
     assert not certify_passes(problem, spectrum.reduced, spectrum.w * (1 + 1e-3)).optimal
 
 
 def test_two_passes_find_missing_vectors_out(operator):
     """All are eigenvectors, the largest is not among them: only the small problem can tell."""
     problem = SpectralProblem(operator, Nuclear(), 1e-3, rank=19)
-    spectrum = largest(operator, 20, "structured")
+    spectrum = largest_eigenpairs(operator, 20, "structured")
     some = spectrum.reduced
     some = replace(some, lift=some.lift[:, 1:], below=some.below[:, 1:], Y=some.Y[:, 1:])
     found = certify_passes(problem, some, spectrum.w[1:])

@@ -34,7 +34,7 @@ def test_memory_is_measured_and_can_be_told(monkeypatch):
 def test_a_similarity_matrix_that_cannot_fit_is_refused_before_it_is_made(monkeypatch):
     monkeypatch.setenv("SIMCOMPLETE_MEMORY", "1e5")
     with pytest.raises(MemoryLimitError, match=r"the 200 x 200 similarity matrix needs 312.5 KiB.*candidates"):
-        sc.complete(np.ones((200, 3)), method="smcnn")
+        sc.overlap_similarity(np.ones((200, 3)))
     with pytest.raises(MemoryError):
         sc.overlap_counts(np.ones((200, 3)))
 

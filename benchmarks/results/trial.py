@@ -16,9 +16,9 @@ import simcomplete as sc
 from simcomplete import metrics
 from simcomplete._compare.trial import Split, machine
 from simcomplete._result.completion import Completion
+from simcomplete._types import Matrix
 from simcomplete.errors import NotConvergedWarning, SimcompleteError
 
-Matrix = NDArray[np.float64]
 LEVEL = 0.9
 DIGITS = 6  # of a measure in a row; the machine facts make rows long enough
 NEIGHBOURS = 10

@@ -12,7 +12,9 @@ from simcomplete._auto.elect import complete_auto
 from simcomplete._auto.holdout import run_tuned
 from simcomplete._caller import warn_caller
 from simcomplete._method.given import generator, problem_of_rows, problem_of_similarities
-from simcomplete._method.problem import Problem, Settings
+from simcomplete._method.memory import check_memory
+from simcomplete._method.problem import Problem
+from simcomplete._method.settings import Settings
 from simcomplete._method.spec import SHARED, Method
 from simcomplete._registry import find
 from simcomplete._result.completion import Completion
@@ -108,7 +110,8 @@ def complete(
     settings = _settings(rank, penalty, random_state, progress, problem.n)
     with working_memory(memory):
         done = run(problem, settings) if out is None else _written(run, problem, settings, Output(out))
-    return done.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip)
+    views = {"unit_diagonal": unit_diagonal, "keep_candidates": keep_candidates, "clip": clip}
+    return done.view(**views) if any(views.values()) else done
 
 
 def complete_similarity(
@@ -167,7 +170,8 @@ def complete_similarity(
     problem = problem_of_similarities(S0, candidates, known, overlap, progress)
     settings = _settings(rank, penalty, random_state, progress, problem.n)
     done = run(problem, settings)
-    return done.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip)
+    views = {"unit_diagonal": unit_diagonal, "keep_candidates": keep_candidates, "clip": clip}
+    return done.view(**views) if any(views.values()) else done
 
 
 def _settings(rank: int | None, penalty: float, random_state: Any, progress: bool | None, n: int) -> Settings:
@@ -203,6 +207,7 @@ def _runner(method: str, params: dict[str, Any], shared: dict[str, Any]) -> Runn
 
 
 def _run_named(problem: Problem, settings: Settings, *, method: Method, own: dict[str, Any], tune: bool) -> Completion:
+    check_memory(method, problem, settings, own)
     done = run_tuned(method, problem, settings, own) if tune else method.run(problem, settings, own)
     return _recorded(done, [])
 

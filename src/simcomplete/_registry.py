@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
-
 from simcomplete._baselines import overlap
 from simcomplete._baselines.ablation import mc_fon, mc_on, smc_gd
 from simcomplete._baselines.completion import bpmf, facnnfn, fgsr, nnfn
 from simcomplete._baselines.imputation import gr, kfmc, lr, mean, zero
 from simcomplete._baselines.psd import cmc, dmc, fmc
-from simcomplete._method.spec import Method, MethodTable
+from simcomplete._method.spec import MethodTable, Registry
 from simcomplete._posterior import method as posterior
 from simcomplete._spectral import methods as spectral
-from simcomplete.errors import InputError
 
 FAMILIES = (
     *(overlap, zero, mean, lr, gr, kfmc),
@@ -21,7 +18,8 @@ FAMILIES = (
     *(spectral, smc_gd, mc_on, mc_fon),
     posterior,
 )
-REGISTRY: dict[str, Method] = {method.name: method for family in FAMILIES for method in family.METHODS}
+REGISTRY = Registry((method.name, method) for family in FAMILIES for method in family.METHODS)
+find = REGISTRY.find
 
 
 def methods() -> MethodTable:
@@ -42,12 +40,3 @@ def methods() -> MethodTable:
     'batch'
     """
     return MethodTable(REGISTRY.values())
-
-
-def find(name: str) -> Method:
-    """Return the method of a name, or suggest the nearest one."""
-    if isinstance(name, str) and name in REGISTRY:
-        return REGISTRY[name]
-    near = difflib.get_close_matches(str(name), REGISTRY, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    raise InputError(f"method={name!r} is unknown; {hint}use one of {', '.join(REGISTRY)}")

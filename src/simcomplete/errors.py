@@ -6,6 +6,8 @@
     ├── InputError            (also a ValueError)   what was given cannot be used
     ├── FileFormatError       (also a ValueError)   a file is truncated, foreign or changed
     ├── MemoryLimitError      (also a MemoryError)  the request would not fit
+    ├── NotFiniteError        (also an ArithmeticError) a method has no finite answer for these data
+    ├── DiskFullError         (also an OSError)     there is no room for what is to be written
     └── MissingExtraError     (also an ImportError) an optional package is not installed
 
     NotConvergedWarning       (a UserWarning)       an answer, but not the optimum
@@ -28,11 +30,13 @@ from importlib import import_module
 from types import ModuleType
 
 __all__ = [
+    "DiskFullError",
     "FileFormatError",
     "InputError",
     "MemoryLimitError",
     "MissingExtraError",
     "NotConvergedWarning",
+    "NotFiniteError",
     "SimcompleteError",
     "optional",
 ]
@@ -52,6 +56,14 @@ class FileFormatError(SimcompleteError, ValueError):
 
 class MemoryLimitError(SimcompleteError, MemoryError):
     """A request that would not fit, refused before anything is allocated."""
+
+
+class NotFiniteError(SimcompleteError, ArithmeticError):
+    """A method's answer that is not finite; it is refused, and the row named, instead of returned."""
+
+
+class DiskFullError(SimcompleteError, OSError):
+    """There is no room for what is to be written; nothing of it stays, and what was there before is as it was."""
 
 
 class MissingExtraError(SimcompleteError, ImportError):

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simcomplete._rows.validate import as_array, as_rows, check_number
+from simcomplete._types import Mask
 from simcomplete.errors import InputError
 
 __all__ = ["apply", "by_value", "random", "square", "stripes"]
 
-Mask: TypeAlias = NDArray[np.bool_]
 Seed: TypeAlias = int | np.random.Generator | None
 
 

@@ -26,9 +26,9 @@ from simcomplete.metrics import recall_at, relative_squared_error
 
 __all__ = ["SimilarityScorer", "hidden_value_scorer", "recall_scorer", "relative_error_scorer"]
 
-Kind = Literal["error", "recall"]
+ScoreKind = Literal["error", "recall"]
 Pairs = Literal["new", "fitted"]
-Rows = NDArray[Any]
+SampleArray = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class SimilarityScorer:
         Decides which; the same values are hidden for every estimator that is scored on the same rows.
     """
 
-    score: Kind = "error"
+    score: ScoreKind = "error"
     pairs: Pairs = "new"
     k: float = 0.2
     missing: float | None = None
@@ -146,7 +146,7 @@ def recall_scorer(k: float = 0.2, *, pairs: Pairs = "new") -> SimilarityScorer:
 
 
 def hidden_value_scorer(
-    missing: float = 0.5, *, score: Kind = "error", pairs: Pairs = "fitted", k: float = 0.2, random_state: int = 0
+    missing: float = 0.5, *, score: ScoreKind = "error", pairs: Pairs = "fitted", k: float = 0.2, random_state: int = 0
 ) -> SimilarityScorer:
     """Score without ground truth: hide known values, and compare with the similarities over all that is known.
 
@@ -193,12 +193,12 @@ def unwrapped(estimator: Any) -> tuple[Any, Extension]:
     return before, last._fitted_extension()
 
 
-def rows(before: Any, X: Any) -> Rows:
+def rows(before: Any, X: Any) -> SampleArray:
     """Return rows as the completer gets them."""
     return as_array(X if before is None or not len(before) else before.transform(X))
 
 
-def hidden(X: Rows, missing: float, seed: int) -> Rows:
+def hidden(X: SampleArray, missing: float, seed: int) -> SampleArray:
     """Copy of X with that share of every row's known values hidden, one at least left."""
     rng = np.random.default_rng(seed)
     X = X.copy()
@@ -208,13 +208,17 @@ def hidden(X: Rows, missing: float, seed: int) -> Rows:
     return X
 
 
-def with_fitted(extension: Extension, given: Rows, full: Rows) -> tuple[Rows, Rows, Rows]:
+def with_fitted(
+    extension: Extension, given: SampleArray, full: SampleArray
+) -> tuple[SampleArray, SampleArray, SampleArray]:
     """Completed, initial and reference similarities of rows with the fitted ones."""
     S_hat = extension.transform(given, False) @ extension.factor.T
     return S_hat, extension.overlap(given, False), extension.overlap(full, False)
 
 
-def among_new(extension: Extension, given: Rows, full: Rows) -> tuple[Rows, Rows, Rows]:
+def among_new(
+    extension: Extension, given: SampleArray, full: SampleArray
+) -> tuple[SampleArray, SampleArray, SampleArray]:
     """Completed, initial and reference similarities of rows among themselves."""
     S_hat = extension.among(given)
     S0, S = (overlap_matrix(HeldRows(X), extension.measure, progress=False)[0] for X in (given, full))
@@ -223,7 +227,7 @@ def among_new(extension: Extension, given: Rows, full: Rows) -> tuple[Rows, Rows
     return S_hat, S0, S
 
 
-def without_diagonal(S: Rows) -> Rows:
+def without_diagonal(S: SampleArray) -> SampleArray:
     """Rows without their own entry, (m, m - 1)."""
     m = len(S)
     return S[~np.eye(m, dtype=bool)].reshape(m, m - 1)

@@ -7,7 +7,8 @@ import simcomplete as sc
 from simcomplete import _registry as registry
 from simcomplete._auto import elect
 from simcomplete._auto.holdout import hold_out
-from simcomplete._method.problem import CandidatesQueries, Settings
+from simcomplete._method.problem import CandidatesQueries
+from simcomplete._method.settings import Settings
 from simcomplete._rows.table import HeldRows
 from simcomplete.errors import InputError, NotConvergedWarning
 

@@ -9,8 +9,7 @@ from simcomplete._baselines.ablation import mc_fon, mc_on, smc_gd, smc_gd_paper
 from simcomplete._method.iterate import Limits
 from simcomplete._rows.xp import to_numpy
 from simcomplete._similarity.operator import DenseSimilarity
-from simcomplete._spectral.penalties import NoPenalty, Nuclear
-from simcomplete._spectral.problem import SpectralProblem
+from simcomplete._spectral.penalties import NoPenalty, Nuclear, SpectralProblem
 
 
 @pytest.fixture(scope="module")
@@ -80,11 +79,11 @@ def by_hand(S0, V, gamma, weight, tau):
 def test_the_box_of_smc_gd_is_followed_to_the_letter(family):
     S0, V0, weight = family["S0"], family["V0"], float(family["lam"])
     problem = SpectralProblem(DenseSimilarity(S0), Nuclear(), weight, 8)
-    once = smc_gd_paper.solve(problem, V0, 1e-3, 0.05, 0.0, Limits(1)).state.V
+    once = smc_gd_paper.iterate_as_published(problem, V0, 1e-3, 0.05, 0.0, Limits(1)).state.V
     np.testing.assert_allclose(once @ once.T, by_hand(S0, V0, 1e-3, weight, 0.05), atol=1e-10)
     assert np.allclose(once, np.tril(once)), "line 7 is a Cholesky factorisation"
     assert (np.diag(once) >= 0).all()
-    twice = smc_gd_paper.solve(problem, V0, 1e-3, 0.05, 0.0, Limits(2)).state.V
+    twice = smc_gd_paper.iterate_as_published(problem, V0, 1e-3, 0.05, 0.0, Limits(2)).state.V
     np.testing.assert_allclose(twice @ twice.T, by_hand(S0, once, 1e-3, weight, 0.05), atol=1e-10)
 
 
@@ -239,7 +238,7 @@ def test_descent_with_the_right_gradient_meets_the_closed_form(family):
 
 def test_the_box_of_mc_fon_is_followed_to_the_letter(family):
     S0, W, H = family["S0"], family["W0"], family["H0"]
-    run = mc_fon.paper(DenseSimilarity(S0), W, H, 1e-3, 0.0, Limits(2))
+    run = mc_fon.descend_as_published(DenseSimilarity(S0), W, H, 1e-3, 0.0, Limits(2))
     for _ in range(2):
         W = W - 1e-3 * 2 * (W @ H.T - S0) @ H
         H = H - 1e-3 * 2 * (W @ H.T - S0) @ W
@@ -260,7 +259,7 @@ def test_the_box_of_mc_fon_levels_off_far_from_the_optimum(go, family):
     assert done.history[-1]["objective"] > 4 * optimum
     sizes = []
     for most in (1000, 3000):
-        state = mc_fon.paper(DenseSimilarity(S0), *start, 1e-3, 0.0, Limits(most)).state
+        state = mc_fon.descend_as_published(DenseSimilarity(S0), *start, 1e-3, 0.0, Limits(most)).state
         sizes.append([np.linalg.norm(state.W), np.linalg.norm(state.H)])
     (w1, h1), (w3, h3) = sizes
     assert max(w3 / w1, h3 / h1) > 1.2

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import simcomplete as sc
 from simcomplete._baselines.completion import facnnfn
 from simcomplete._baselines.completion.modes import MaskedMatrix
-from simcomplete._baselines.completion.nnfn import complete, matrix_prox, prox
+from simcomplete._baselines.completion.nnfn import matrix_prox, prox, proximal_gradient
 from simcomplete._method.iterate import Limits
 from simcomplete.errors import InputError
 
@@ -73,9 +73,9 @@ def test_matrix_prox_by_the_full_decomposition(shape, t):
 def test_first_iterates_and_objectives(reference):
     file, problem, lam = reference
     for k in (1, 2):
-        X = complete(problem, lam, Limits(k), 0, accelerate=False).state.X
+        X = proximal_gradient(problem, lam, Limits(k), 0, accelerate=False).state.X
         np.testing.assert_allclose(X, file[f"nnfn_X_after_{k}"], atol=1e-10)
-    run = complete(problem, lam, Limits(19), 0, accelerate=False)
+    run = proximal_gradient(problem, lam, Limits(19), 0, accelerate=False)
     found = [facts["objective"] for facts in run.history]
     np.testing.assert_allclose(found, file["nnfn_obj_hist_first20"], rtol=1e-12)
 
@@ -83,7 +83,7 @@ def test_first_iterates_and_objectives(reference):
 @pytest.mark.parametrize("accelerate", [False, True])
 def test_fixed_point_and_monotone_decrease(reference, accelerate):
     file, problem, lam = reference
-    run = complete(problem, lam, Limits(200), -1.0, accelerate=accelerate)  # no tolerance, all steps
+    run = proximal_gradient(problem, lam, Limits(200), -1.0, accelerate=accelerate)  # no tolerance, all steps
     np.testing.assert_allclose(run.state.X, file["nnfn_X"], atol=1e-8)
     assert run.facts["objective"] == pytest.approx(float(file["nnfn_obj"]), rel=1e-13)
     assert (np.diff([facts["objective"] for facts in run.history]) <= 1e-12 * run.facts["objective"]).all()
@@ -129,7 +129,7 @@ def test_mode_s_is_one_proximal_step(small):
     P, Q, _ = small
     S0 = sc.overlap_similarity(np.vstack([P, Q]))
     unit = 10 * np.linalg.norm(S0, 2)
-    run = complete(MaskedMatrix(S0 / unit), 1e-4, Limits(50), 1e-9)
+    run = proximal_gradient(MaskedMatrix(S0 / unit), 1e-4, Limits(50), 1e-9)
     done = sc.complete_similarity(S0, method="nnfn", penalty=1e-4)
     np.testing.assert_allclose(done.similarity(), run.state.X * unit, atol=1e-8)
     assert done.status.code == "optimal"
@@ -150,7 +150,7 @@ def test_absolute_units_and_the_second_branch():
 
 def test_factored_objective_and_gradients(reference):
     file, problem, lam = reference
-    at = facnnfn.evaluate(problem, lam, file["W0"], file["H0"])
+    at = facnnfn.evaluate_factors(problem, lam, file["W0"], file["H0"])
     assert at.objective == pytest.approx(float(file["fac_obj_at_0"]), rel=1e-13)
     np.testing.assert_allclose(at.by_w, file["fac_gradW_at_0"], atol=1e-10)
     np.testing.assert_allclose(at.by_h, file["fac_gradH_at_0"], atol=1e-10)
@@ -160,8 +160,8 @@ def test_factored_gradients_are_finite_differences(reference):
     _, problem, lam = reference
     rng = np.random.default_rng(0)
     W, H, dW, dH = (rng.standard_normal((n, 3)) for n in (40, 30, 40, 30))
-    at, h = facnnfn.evaluate(problem, lam, W, H), 1e-6
-    up, down = (facnnfn.evaluate(problem, lam, W + s * dW, H + s * dH).objective for s in (h, -h))
+    at, h = facnnfn.evaluate_factors(problem, lam, W, H), 1e-6
+    up, down = (facnnfn.evaluate_factors(problem, lam, W + s * dW, H + s * dH).objective for s in (h, -h))
     assert (up - down) / (2 * h) == pytest.approx(np.sum(at.by_w * dW) + np.sum(at.by_h * dH), rel=1e-6)
 
 
@@ -205,7 +205,7 @@ def test_equal_factors_on_symmetric_data_stay_equal():
 
 def test_factors_of_zeros():
     """|W H^T|_F has no gradient at 0; a start there stays finite."""
-    at = facnnfn.evaluate(MaskedMatrix(np.ones((3, 2))), 1.0, np.zeros((3, 1)), np.zeros((2, 1)))
+    at = facnnfn.evaluate_factors(MaskedMatrix(np.ones((3, 2))), 1.0, np.zeros((3, 1)), np.zeros((2, 1)))
     assert not at.by_w.any()
     assert not at.by_h.any()
 

@@ -5,7 +5,7 @@ import pytest
 
 import simcomplete as sc
 from simcomplete._baselines.imputation import grouse, kfmc_offline, kfmc_online, lr, mean
-from simcomplete._baselines.imputation.filled import fill
+from simcomplete._baselines.imputation.filled import fill_missing
 from simcomplete._baselines.imputation.kernels import Polynomial, Rbf, bandwidth
 from simcomplete._method.iterate import Limits
 
@@ -37,7 +37,7 @@ def table(golden):
 
 def test_mean(table):
     g, X, n_p = table
-    filled = fill(X, np.broadcast_to(mean.feature_means(X[:n_p]), X.shape), clip=False)
+    filled = fill_missing(X, np.broadcast_to(mean.feature_means(X[:n_p]), X.shape), clip=False)
     close(filled, g["Xhat_mean"])
     close(sc.complete(X[:n_p], X[n_p:], method="mean").similarity(), cosines(g["Xhat_mean"]))
 
@@ -55,7 +55,7 @@ def test_lr(table, array, predict, params):
     g, X, n_p = table
     close(lr.impute(X, X[:n_p].mean(axis=0), predict(X[:n_p])), g[array])
     done = sc.complete(X[:n_p], X[n_p:], method="lr", **params)
-    close(done.similarity(), cosines(fill(X, g[array])))  # the golden fill is not clipped to the observed range
+    close(done.similarity(), cosines(fill_missing(X, g[array])))  # the golden fill is not clipped to the observed range
 
 
 # gr
@@ -66,7 +66,7 @@ def test_grouse(golden, name, step):
     g = golden("grouse")
     X, mask = g["X0"].T, g["M"].T > 0
     table = np.where(mask, X, np.nan)
-    rows = grouse.Rows(table)
+    rows = grouse.RowStream(table)
     orders, cycles = g["perms"], int(g["cycles"])
     assert g["U0"].shape[1] == g["rank"] and len(orders) == cycles
     state, errors = grouse.Subspace(g["U0"], 0, np.zeros(0)), []
@@ -91,7 +91,7 @@ def test_grouse(golden, name, step):
         relative=False,
         max_iter=cycles,
     )
-    close(done.similarity(), cosines(fill(table, g[f"{name}_R"] @ g[f"{name}_U"].T)))
+    close(done.similarity(), cosines(fill_missing(table, g[f"{name}_R"] @ g[f"{name}_U"].T)))
     assert done.params["rank"] == g["rank"] and done.params["start"] == "given"
 
 
@@ -113,7 +113,7 @@ def test_kfmc_online(golden, name, alpha):
     n_p = int(g["n_p"])
     table = np.where(mask, X, np.nan)
     done = sc.complete(table[:n_p], table[n_p:], method="kfmc", preset="original", kernel=name, atoms=D)
-    close(done.similarity(), cosines(fill(table, g[f"on_{name}_X"].T)), LONG)
+    close(done.similarity(), cosines(fill_missing(table, g[f"on_{name}_X"].T)), LONG)
 
 
 def test_kfmc_out_of_sample(golden):
@@ -139,7 +139,7 @@ def test_kfmc_offline(golden, name, alpha, beta, steps):
     table = np.where(mask, X, np.nan)
     usual = {"variant": "offline", "kernel": name, "atoms": D, "max_iter": steps, "tol": 0}
     done = sc.complete(table[:n_p], table[n_p:], method="kfmc", preset="original", **usual)
-    close(done.similarity(), cosines(fill(table, g[f"off_{name}_X{steps}"].T)), LONG)
+    close(done.similarity(), cosines(fill_missing(table, g[f"off_{name}_X{steps}"].T)), LONG)
 
 
 @pytest.mark.parametrize(("which", "factor"), [("on", 3.0), ("off", 1.0)])

@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 
 import simcomplete as sc
 from simcomplete._baselines.imputation import gr, grouse, kfmc, kfmc_offline, kfmc_online, lr, mean, zero
-from simcomplete._baselines.imputation.kernels import MOST, Polynomial, Rbf, bandwidth
+from simcomplete._baselines.imputation.kernels import BANDWIDTH_ROWS, Polynomial, Rbf, bandwidth
 from simcomplete._method.iterate import Limits
 from simcomplete._registry import REGISTRY
 
@@ -185,7 +185,7 @@ def planted(n=120, d=20, rank=3, share=0.4, seed=0):
 
 def test_gr_finds_the_subspace_of_incomplete_rows_from_a_random_start():
     X, table = planted()
-    rows, rng = grouse.Rows(table), np.random.default_rng(1)
+    rows, rng = grouse.RowStream(table), np.random.default_rng(1)
     U = grouse.orthonormal(rng.standard_normal((20, 3)))
     orders = [rng.permutation(120) for _ in range(60)]
     run = grouse.grouse(rows, U, orders, 5.0, Limits(60, progress=False))
@@ -209,13 +209,13 @@ def test_gr_learns_nothing_from_rows_without_residual_or_weight():
     U = np.eye(4)[:, :2]
     start = grouse.Subspace(U, 0, np.zeros(0))
     silent = np.array([[0.0, 0, 0, 0], [1.0, 2.0, np.nan, np.nan], [np.nan] * 4, [0.0, 0.0, 1.0, np.nan]])
-    moved = grouse.cycle(grouse.Rows(silent), start, np.arange(4), 1.0)
+    moved = grouse.cycle(grouse.RowStream(silent), start, np.arange(4), 1.0)
     np.testing.assert_array_equal(moved.U, U)
     np.testing.assert_allclose(moved.errors, [0, 0, 0, 1], atol=1e-15)  # the last lies outside: weights 0
 
 
 def test_gr_refuses_steps_beyond_a_right_angle():
-    rows, U = grouse.Rows(np.array([[1.0, 1.0]])), np.array([[1.0], [0.0]])
+    rows, U = grouse.RowStream(np.array([[1.0, 1.0]])), np.array([[1.0], [0.0]])
     start = grouse.Subspace(U, 0, np.zeros(0))  # |res| |w| = 1, so the step is the angle
     assert np.array_equal(grouse.cycle(rows, start, np.array([0]), 1.6).U, U)
     turned = grouse.cycle(rows, start, np.array([0]), np.pi / 4).U
@@ -264,7 +264,7 @@ def test_kfmc_gradients_are_those_of_the_objective(kernel):
     settings = kfmc_online.KfmcSettings(kernel, alpha=0.3, beta=0.2)
 
     def objective(X, D):
-        return kfmc_online.facts(kfmc_online.State(X, D, Z), settings)["objective"]
+        return kfmc_online.facts(kfmc_online.OnlineKernel(X, D, Z), settings)["objective"]
 
     # The programs leave out a factor: 1/width or the degree.
     by_x, by_d = (1 / kernel.width, 1.0) if isinstance(kernel, Rbf) else (kernel.degree, kernel.degree)
@@ -282,9 +282,9 @@ def test_kfmc_codes_minimise_the_objective(kernel):
     X, D = rng.standard_normal((5, 3)), rng.standard_normal((4, 3))
     settings = kfmc_online.KfmcSettings(kernel, beta=0.2)
     Z = kfmc_online.encoder(kernel.value(kernel.base(D, D)), 0.2)(kernel.value(kernel.base(X, D)))
-    best = kfmc_online.facts(kfmc_online.State(X, D, Z), settings)["objective"]
+    best = kfmc_online.facts(kfmc_online.OnlineKernel(X, D, Z), settings)["objective"]
     for _ in range(20):
-        near = kfmc_online.State(X, D, Z + 1e-3 * rng.standard_normal(Z.shape))
+        near = kfmc_online.OnlineKernel(X, D, Z + 1e-3 * rng.standard_normal(Z.shape))
         assert kfmc_online.facts(near, settings)["objective"] > best
 
 
@@ -367,7 +367,7 @@ def test_kfmc_follows_a_curve_that_no_line_does():
 
 def test_kfmc_bandwidth_of_many_rows_is_that_of_some():
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((2 * MOST + 1, 2))
+    X = rng.standard_normal((2 * BANDWIDTH_ROWS + 1, 2))
     assert bandwidth(X, 1.0) == bandwidth(X[::3], 1.0)
     assert bandwidth(np.ones((3, 2)), 1.0) == 1.0
 

@@ -22,7 +22,7 @@ def test_one_query_is_the_public_step(golden):
     data, S0, n_p = split(golden)
     basis, block = fmc.basis_of_block(S0, n_p, 1e-8)
     np.testing.assert_array_equal(data["ref_step_v0"][:, 0], S0[:n_p, n_p])
-    y, lam = fmc_step.solve(basis.s, basis.b, basis.c)
+    y, lam = fmc_step.place_queries(basis.s, basis.b, basis.c)
     np.testing.assert_allclose(lam, data["exact_lambda"], atol=1e-10)
     v = block[:, : len(basis.s)] @ y
     np.testing.assert_allclose(v, data["exact_Spq"], atol=1e-10)
@@ -64,7 +64,7 @@ def test_the_step_agrees_with_a_scalar_root_finder():
     s = 10.0 ** rng.uniform(-9, 3, 30)
     b = rng.standard_normal((30, 40)) * np.sqrt(s)[:, None] * 10.0 ** rng.uniform(-3, 4, 40)
     c = rng.uniform(0.5, 2, 40)
-    y, lam = fmc_step.solve(s, b, c)
+    y, lam = fmc_step.place_queries(s, b, c)
     long = lam > 0
     assert 5 < long.sum() < 40
     np.testing.assert_allclose(np.sum(y**2, axis=0)[long], c[long], rtol=1e-13)
@@ -95,13 +95,13 @@ def test_small_systems_place_a_query_as_eigenvectors_do(before, length):
 
 def test_the_bracket_holds_where_that_of_the_public_program_does_not():
     # S = I and |v0| = 5: its bracket ends before the root, and it returns |v|^2 = 2.04 (METHODS, FMC, pitfall ii).
-    y, lam = fmc_step.solve(np.ones(4), np.full((4, 1), 2.5), np.ones(1))
+    y, lam = fmc_step.place_queries(np.ones(4), np.full((4, 1), 2.5), np.ones(1))
     np.testing.assert_allclose(y, 0.5)
     assert lam[0] == pytest.approx(4)
 
 
 def test_a_diagonal_of_zero_leaves_nothing_to_place():
-    y, lam = fmc_step.solve(np.ones(2), np.ones((2, 2)), np.array([0.0, 4.0]))
+    y, lam = fmc_step.place_queries(np.ones(2), np.ones((2, 2)), np.array([0.0, 4.0]))
     np.testing.assert_allclose(y, [[0, 1], [0, 1]])
     assert (lam == 0).all()
 

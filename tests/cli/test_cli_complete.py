@@ -151,7 +151,7 @@ def test_columns_of_other_names_are_refused(folder, fails):
 
 def test_columns_of_another_number_are_refused(folder, fails):
     (folder / "q.csv").write_text("id,a,b\nq1,1,NA\n")
-    assert "3 features" in fails("complete", "p.csv", "q.csv", "-o", "out")
+    assert "queries lack ['c']" in fails("complete", "p.csv", "q.csv", "-o", "out")
 
 
 def test_a_full_disk_is_one_line(folder, monkeypatch, fails):

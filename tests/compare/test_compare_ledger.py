@@ -9,7 +9,7 @@ import pytest
 
 from simcomplete._compare import ledger as ledger_module
 from simcomplete._compare.ledger import Ledger, trial_key
-from simcomplete.errors import FileFormatError
+from simcomplete.errors import DiskFullError, FileFormatError
 
 KEY = ("method", "seed")
 
@@ -29,6 +29,30 @@ def test_a_foreign_ledger_is_refused(tmp_path):
     (tmp_path / "rows.jsonl").write_text("name,value\n")
     with pytest.raises(FileFormatError, match="line 1"):
         Ledger(tmp_path / "rows.jsonl", KEY)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"), [(b'\xff\xfe{"a": 1}', "line 2.*UTF-8"), (b"[" * 100_000, "line 2.*nested too deeply")]
+)
+def test_a_line_that_is_no_row_is_refused(tmp_path, line, words):
+    (tmp_path / "rows.jsonl").write_bytes(b'{"method": "a"}\n' + line + b"\n")
+    with pytest.raises(FileFormatError, match=words):
+        Ledger(tmp_path / "rows.jsonl", KEY)
+
+
+def test_a_full_disk_leaves_no_part_of_a_row(tmp_path):
+    resource = pytest.importorskip("resource")
+    ledger = Ledger(tmp_path / "rows.jsonl", KEY)
+    ledger.add({"method": "a", "seed": 1})
+    before = ledger.path.read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 20, limits[1]))
+    try:
+        with pytest.raises(DiskFullError, match=r"rows\.jsonl: .* needed"):
+            ledger.add({"method": "b", "seed": 1, "note": "x" * 100})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert ledger.path.read_bytes() == before
 
 
 def test_of_several_rows_of_a_trial_the_newest_counts(tmp_path):

@@ -158,3 +158,25 @@ def test_limit(read):
     for wrong in (0, -1, 1.5, "2", True):
         with pytest.raises(InputError, match="limit="):
             read("1,2\n", limit=wrong)
+
+
+@pytest.mark.parametrize("cell", ["1,000", "5%", "#N/A", "1 000", "-1,5", "$5", "(3.5)", "1\u00a0000", "#DIV/0!"])
+def test_numbers_written_for_people_are_no_labels(read, cell):
+    text = f'price,a\n"{cell}",1\n"{cell}",2\n'
+    with pytest.raises(InputError, match=r"first column, 'price', holds .* leave the name of the column empty"):
+        read(text)
+    table = read(text.replace("price", ""))
+    assert table.labels == [cell, cell]
+
+
+@pytest.mark.parametrize("labels", [["A-12", "B-7"], ["2020-01-02", "2020-01-03"], ["1st", "2nd"], ["5%", "control"]])
+def test_labels_with_digits_are_labels(read, labels):
+    table = read("group,a\n" + "".join(f"{label},{i}\n" for i, label in enumerate(labels)))
+    assert table.labels == labels
+
+
+def test_bytes_that_are_not_text_are_refused_in_words(read, tmp_path, capfd):
+    (tmp_path / "t.csv").write_bytes(b"a,b\n1,2\n3,\xf94,5\n")
+    with pytest.raises(FileFormatError, match="not text in UTF-8"):
+        read_table(tmp_path / "t.csv")
+    assert capfd.readouterr().err == ""  # Arrow's own reader prints a traceback there

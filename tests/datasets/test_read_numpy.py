@@ -146,12 +146,20 @@ class TestHeaders:
         np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": shape})
         return file.getvalue() + bytes(80)
 
-    @pytest.mark.parametrize("shape", [(10**12, 10**3), (5, 3), (-1, -5)])
+    @pytest.mark.parametrize(
+        ("shape", "words"),
+        [
+            ((10**12, 10**3), "80 are there"),
+            ((5, 3), "80 are there"),
+            ((-1, -5), "(-1, -5)"),
+            ((True, 5), "(True, 5)"),
+        ],
+    )
     @pytest.mark.parametrize("mapped", [0, 10**6])
-    def test_npy(self, tmp_path, monkeypatch, shape, mapped):
+    def test_npy(self, tmp_path, monkeypatch, shape, words, mapped):
         monkeypatch.setattr(arrays, "MAP_ABOVE_BYTES", mapped)
         (tmp_path / "x.npy").write_bytes(self.lying(shape))
-        refuses(tmp_path / "x.npy", "80 are there")
+        refuses(tmp_path / "x.npy", words)
 
     def test_npz(self, tmp_path):
         with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:

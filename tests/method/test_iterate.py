@@ -177,7 +177,7 @@ class TestWhatEndsIt:
 
 class TestCtrlC:
     @pytest.mark.parametrize("place", ["step", "measure", "callback"])
-    def test_gives_the_best_so_far(self, place):
+    def test_gives_the_best_so_far_where_that_was_asked_for(self, place):
         values = [4.0, 1.0, 2.0, 0.5]
 
         def strike(here, k):
@@ -192,7 +192,8 @@ class TestCtrlC:
             strike("measure", k)
             return {"objective": values[k]}
 
-        run = iterate(0, step, measure=measure, limits=Limits(callback=lambda k, facts: strike("callback", k)))
+        limits = Limits(callback=lambda k, facts: strike("callback", k), best_on_interrupt=True)
+        run = iterate(0, step, measure=measure, limits=limits)
         # A state counts once it was measured, so the callback's own counts and an unfinished one does not.
         assert run.best == (3 if place == "callback" else 1)
         assert (run.status.code, run.status.ok) == ("interrupted", False)
@@ -203,7 +204,17 @@ class TestCtrlC:
             raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            iterate(0, lambda k: k, measure=measure)
+            iterate(0, lambda k: k, measure=measure, limits=Limits(best_on_interrupt=True))
+
+    @pytest.mark.parametrize("limits", [None, Limits(), Limits(progress=True)])
+    def test_goes_through_where_nothing_was_asked_for(self, limits):
+        def step(k):
+            if k == 3:
+                raise KeyboardInterrupt
+            return k + 1
+
+        with pytest.raises(KeyboardInterrupt):
+            iterate(0, step, measure=value, limits=limits)
 
     def test_other_errors_go_through(self):
         with pytest.raises(ZeroDivisionError):
@@ -213,7 +224,7 @@ class TestCtrlC:
 class TestTheLine:
     @pytest.mark.parametrize("ending", ["converged", "interrupted"])
     def test_shows_and_goes_away(self, clock, capsys, ending):
-        with Watch(value, below(1e-2), Limits(20, label="halving", progress=True)) as watch:
+        with Watch(value, below(1e-2), Limits(20, label="halving", progress=True, best_on_interrupt=True)) as watch:
             x = 1.0
             while watch.sees(x):
                 clock.now += 1.0

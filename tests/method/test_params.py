@@ -69,7 +69,8 @@ def test_parameters_are_visible():
 
 @pytest.mark.parametrize("method", sc.methods(), ids=lambda method: method.name)
 def test_every_method_is_fully_specified(method):
-    assert method.own({}) == method.parameters.defaults  # every default is acceptable
+    defaults = method.parameters.defaults
+    assert method.own({}) == method.parameters.checked(defaults) == defaults  # every default is acceptable
     method.own({"preset": "original"})
     for setting in method.grid:
         assert set(setting) <= {*method.parameters, *method.shared}

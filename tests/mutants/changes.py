@@ -2,7 +2,8 @@
 
 A mutant replaces one expression or statement: a comparison is reversed, an arithmetic operator changed, a number
 nudged, `min` and `max` swapped, a condition negated, a clip or a second assignment dropped. What computes nothing is
-left alone: docstrings, annotations, decorators, messages of errors, and how objects print.
+left alone: docstrings, annotations, decorators, messages of errors, assertions (`zip(..., strict=True)` is one), and
+how objects print.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ OPERATORS = {
 SWAPPED = {"min": "max", "minimum": "maximum", "argmin": "argmax", "nanmin": "nanmax"}
 SWAPPED |= {new: old for old, new in SWAPPED.items()}
 TOLERANCE = 1e-3  # a number smaller than this is a tolerance: twice as much would change nothing that can be seen
+UNSEEN = {"strict", "repr"}  # arguments that check what is so anyway, as assertions do, or say how objects print
 PRINTED = {"__repr__", "__str__", "_repr_html_", "__format__"}
 
 
@@ -108,6 +110,8 @@ def _computing(node: ast.AST) -> Iterator[ast.AST]:
             if not isinstance(child, ast.AST) or isinstance(child, ast.Raise | ast.Assert | ast.JoinedStr):
                 continue
             if isinstance(child, ast.FunctionDef) and child.name in PRINTED:
+                continue
+            if isinstance(child, ast.keyword) and child.arg in UNSEEN:
                 continue
             if isinstance(child, ast.If) and getattr(child.test, "id", "") == "TYPE_CHECKING":
                 continue

@@ -33,7 +33,11 @@ def matches(entry: Equivalent, mutant: Mutant) -> bool:
 LENGTHS = "_posterior/shared/lengths.py"
 CERTIFY = "_spectral/certify.py"
 STEPS = "_spectral/solvers/steps.py"
-OBJECTIVE = "_spectral/problem.py"
+OBJECTIVE = "_spectral/penalties.py"
+ROUTES = "_spectral/eigen/routes.py"
+REDUCED = "_spectral/eigen/reduced.py"
+KRYLOV = "_spectral/eigen/krylov.py"
+VALIDITY = "_result/validity.py"
 
 EQUIVALENT = [
     Equivalent(LENGTHS, "b = np.sum(S * T", "1.0", "", "only divides where the quotient is not used"),
@@ -45,7 +49,23 @@ EQUIVALENT = [
     Equivalent(CERTIFY, "for _ in range(2)", "2", "", "a third projection removes nothing more"),
     Equivalent(CERTIFY, "block = min(EXTRA", "n - int(U.shape[1])", "", "more vectors than dimensions come out as 0"),
     Equivalent(STEPS, "seed: int = 0", "0", "", "any seed will do"),
-    Equivalent(STEPS, "noise = 8 *", "8", "", "a little more or less than rounding"),
+    Equivalent(KRYLOV, "seed: int = 0", "0", "", "any seed will do"),
+    Equivalent(ROUTES, "seed: int = 0", "0", "", "any seed will do"),
+    Equivalent("_spectral/certify_passes.py", "seed: int = 0", "0", "", "any seed will do"),
+    Equivalent("_spectral/solvers/exact.py", "seed: int = 0", "0", "", "any seed will do"),
+    Equivalent(
+        KRYLOV,
+        "Q = Q * old + _random",
+        "Q * old + _random(rng, int(W.shape[0]), len(gone), W) * fresh",
+        "",
+        "normal numbers with the other sign are normal numbers",
+    ),
+    Equivalent("_spectral/extend.py", "1 / np.where(kept, w, 1.0)", "1.0", "", "the quotient is not used"),
+    Equivalent("_spectral/eigen/reduced.py", "n = int(S.shape[0])", "0", "", "the matrix is square"),
+    Equivalent(VALIDITY, "row_blocks(int(dense.shape[0])", "0", "", "the matrix is square"),
+    Equivalent(ROUTES, "U = U * like(orientation", "U * like(orientation(U), U)", "", "signs are 1 or -1"),
+    Equivalent(REDUCED, "lift * signs", "lift * signs", "", "signs are 1 or -1"),
+    Equivalent(REDUCED, "bottom * signs", "bottom * signs", "", "signs are 1 or -1"),
     Equivalent(OBJECTIVE, "s = np.maximum(s, 0.0)", "s = np.maximum(s, 0.0)", "", "takes out rounding alone"),
 ]
 # Householder's decomposition, which is next, does not ask for the length of a column: every change of this line.

@@ -5,47 +5,68 @@ from __future__ import annotations
 PACKAGES = ["_spectral", "_posterior", "_result"]
 
 # The longest beginning of a module's path decides. A mutant's run ends at the first test that fails, so what is quick
-# and likely to notice comes first.
+# and likely to notice comes first: the files that work answers out by hand or in plain loops, `test_known_*.py`.
 TESTS = {
-    "_spectral": [
-        "tests/spectral/test_certificate_boundaries.py",
+    "_spectral": ["tests/spectral/test_known_spectral.py"],
+    "_spectral/methods": [
+        "tests/spectral/test_known_spectral_calls.py",
+        "tests/method/test_memory.py::test_the_table_in_the_documentation_is_that_of_the_registry",
+    ],
+    "_spectral/complete": [
+        "tests/spectral/test_known_spectral_calls.py",
+        "tests/spectral/test_certify_passes.py",
+        "tests/spectral/test_certificate.py",
+    ],
+    "_spectral/penalties": [
+        "tests/spectral/test_penalties.py",
         "tests/spectral/test_known_steps.py",
         "tests/spectral/test_certificate.py",
-        "tests/spectral/test_exact.py",
-        "tests/spectral/test_krylov.py",
-        "tests/spectral/test_two_routes.py",
-        "tests/estimators/test_extend.py",
-        "tests/spectral/test_penalties.py",
-        "tests/spectral/test_descent.py",
     ],
-    "_spectral/penalties": ["tests/spectral/test_penalties.py"],
-    "_spectral/problem": ["tests/spectral/test_known_steps.py", "tests/spectral/test_certificate.py"],
-    "_spectral/certify": [
-        "tests/spectral/test_certificate_boundaries.py",
-        "tests/spectral/test_certificate.py",
-        "tests/spectral/test_exact.py",
-    ],
-    "_spectral/certify_passes": ["tests/spectral/test_certify_passes.py"],
-    "_spectral/extend": ["tests/estimators/test_extend.py"],
-    "_spectral/eigen/krylov": ["tests/spectral/test_krylov.py"],
-    "_spectral/eigen": ["tests/spectral/test_certificate.py", "tests/spectral/test_exact.py"],
+    "_spectral/certify": ["tests/spectral/test_certificate_boundaries.py", "tests/spectral/test_certificate.py"],
+    "_spectral/certify_passes": ["tests/spectral/test_known_spectral.py", "tests/spectral/test_certify_passes.py"],
+    "_spectral/extend": ["tests/spectral/test_known_spectral.py", "tests/estimators/test_extend.py"],
+    "_spectral/eigen": ["tests/spectral/test_known_spectral.py", "tests/spectral/test_certificate.py"],
+    "_spectral/eigen/krylov": ["tests/spectral/test_known_products.py", "tests/spectral/test_krylov.py"],
     "_spectral/solvers": [
         "tests/spectral/test_known_steps.py",
+        "tests/spectral/test_known_products.py",
         "tests/spectral/test_descent.py",
-        "tests/spectral/test_two_routes.py",
     ],
-    "_posterior": [
-        "tests/posterior/shared",
+    "_posterior": ["tests/posterior/test_known_posterior_method.py", "tests/posterior/shared"],
+    "_posterior/shared": ["tests/posterior/shared", "tests/posterior/candidates/test_known_candidate_model.py"],
+    "_posterior/method": [
+        "tests/posterior/test_known_posterior_method.py",
+        "tests/method/test_memory.py::test_the_table_in_the_documentation_is_that_of_the_registry",
+    ],
+    "_posterior/shared/lengths": ["tests/posterior/shared"],
+    "_posterior/similarities": ["tests/posterior/similarities/test_known_filter.py"],
+    "_posterior/similarities/calibrate": ["tests/posterior/similarities/test_known_calibration.py"],
+    "_posterior/all_rows": [
+        "tests/posterior/all_rows/test_known_row_models.py",
+        "tests/posterior/all_rows/test_known_holdout.py",
+    ],
+    "_posterior/all_rows/em": ["tests/posterior/all_rows/test_known_factors.py"],
+    "_posterior/all_rows/select": ["tests/posterior/all_rows/test_known_row_choice.py"],
+    "_posterior/candidates": [
+        "tests/posterior/candidates/test_known_candidate_parts.py",
+        "tests/posterior/candidates/test_known_candidate_model.py",
         "tests/posterior/candidates/test_choice.py",
-        "tests/posterior/candidates/test_conditional_means.py",
         "tests/posterior/candidates/test_streaming.py",
-        "tests/posterior/candidates/test_posterior_guarantees.py",
-        "tests/posterior/all_rows/test_posterior_rows.py",
-        "tests/posterior/similarities",
-        "tests/posterior/all_rows/test_all_rows.py",
     ],
-    "_posterior/shared/lengths": ["tests/posterior/shared/test_lengths.py"],
-    "_result": ["tests/result/test_known_results.py", "tests/result"],
+    "_posterior/candidates/stack": ["tests/posterior/candidates/test_known_stack.py"],
+    "_result": [
+        "tests/result/test_known_results.py",
+        "tests/result/test_known_result_blocks.py",
+        "tests/result/test_known_views.py",
+        "tests/result/test_known_store.py",
+        "tests/result/test_completion.py",
+        "tests/result/test_summary.py",
+    ],
+    "_result/fits": ["tests/result/test_known_fits.py", "tests/result/test_store.py"],
+    "_result/rows": ["tests/result/test_rows.py"],
+    "_result/summary": ["tests/result/test_known_store.py", "tests/result/test_summary.py"],
+    "_result/store": ["tests/result/test_known_store.py", "tests/result/test_store.py", "tests/result/test_formats.py"],
+    "_result/archive": ["tests/result/test_known_store.py", "tests/result/test_store.py"],
     "_result/certificate": ["tests/spectral/test_certificate_boundaries.py", "tests/spectral/test_certificate.py"],
     "metrics": ["tests/test_metrics.py"],
 }

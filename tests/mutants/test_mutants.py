@@ -92,6 +92,8 @@ def test_each_equivalent_mutant_is_still_one(entry):
 def test_every_module_has_tests_that_exist():
     for tests in TESTS.values():
         for test in tests:
-            assert (ROOT / test).exists(), test
+            path, _, name = test.partition("::")
+            assert (ROOT / path).exists(), test
+            assert f"def {name}" in (ROOT / path).read_text(encoding="utf-8") if name else True, test
     assert asked_about("_result/certificate.py") == TESTS["_result/certificate"]
     assert asked_about("_result/anything.py") == TESTS["_result"]

@@ -27,9 +27,9 @@ def expected(imagelike):
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Two processes of one thread."""
+    """Two processes of one thread. Port 0: the usual one may be taken by another cluster, which would be a warning."""
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as workers,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as workers,
         distributed.Client(workers, set_as_default=False) as client,
     ):
         yield client

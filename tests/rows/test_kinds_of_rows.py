@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 import simcomplete as sc
 from simcomplete._rows.budget import working_memory
 from simcomplete._rows.derived import ScaledRows
-from simcomplete._rows.files import is_out_of_core, open_rows
+from simcomplete._rows.files import open_rows
 from simcomplete._rows.source import SourceRows
+from simcomplete._rows.validate import is_out_of_core
 from simcomplete.errors import FileFormatError, InputError
 
 RANK = 30
@@ -178,15 +179,21 @@ def test_a_source_must_give_what_it_promises(imagelike):
         sc.complete(rows, Q, method="smcnn", rank=5)
 
 
+def test_infinities_of_both_signs_are_refused_without_a_warning(tmp_path):
+    path = as_npy(np.array([[1.0, np.inf], [-np.inf, 2.0]]), tmp_path)
+    with pytest.raises(InputError, match=r"X\[0, 1\] is inf"):
+        open_rows(path, "X", complete=False)[0:2]
+
+
 def test_a_file_must_not_change(digits, tmp_path):
     path = as_npy(digits, tmp_path)
     rows = open_rows(path, "X", complete=True)
     assert np.array_equal(rows[5:7], digits[5:7])
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    assert np.array_equal(rows[5:7], digits[5:7])
-    with pytest.raises(InputError, match="ends before row 1797 of the 1797"):
-        rows[1700:1797]
+    for some in (slice(5, 7), slice(1700, 1797)):  # also where the rows asked for are still there
+        with pytest.raises(FileFormatError, match=r"ends before row 1797 of the shape \(1797, 64\)"):
+            rows[some]
     np.save(path, digits[:100])
     with pytest.raises(InputError, match=r"held float64 \(1797, 64\) and now holds float64 \(100, 64\)"):
         rows[5:7]
@@ -195,10 +202,10 @@ def test_a_file_must_not_change(digits, tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "not a readable .npy"),
-        (b"\x93NUMPY\x01\x00", "not a readable .npy"),
-        (b"\x93NUMPY\x09\x00v\x00" + b" " * 118, "not a readable .npy"),
-        (b"PK\x03\x04 an archive", "not a readable .npy"),
+        (b"", "not a NumPy file|not one of NumPy"),
+        (b"\x93NUMPY\x01\x00", "not a NumPy file|not one of NumPy"),
+        (b"\x93NUMPY\x09\x00v\x00" + b" " * 118, "not a NumPy file|not one of NumPy"),
+        (b"PK\x03\x04 an archive", "not a NumPy file|not one of NumPy"),
     ],
 )
 def test_files_that_are_no_arrays(content, message, tmp_path):

@@ -27,7 +27,7 @@ def test_blocks_are_merged_in_the_order_of_rows(three):
     assert [start for start, _ in parts] == sorted(start for start, _ in parts)
     assert sum(total for _, total in parts) == X.sum()
     out = np.zeros((100, 1))
-    passes.fill(out, X, lambda rows, start: rows[:, :1] + start, bytes_per_row=2**21, label="rows")
+    passes.fill_array(out, X, lambda rows, start: rows[:, :1] + start, bytes_per_row=2**21, label="rows")
     starts = np.repeat([start for start, _ in parts], np.diff([*(start for start, _ in parts), 100]))
     np.testing.assert_array_equal(out[:, 0], X[:, 0] + starts)
 

@@ -6,7 +6,7 @@ import pytest
 import simcomplete as sc
 from simcomplete._rows.derived import ScaledRows, UnitRows, scaled
 from simcomplete._rows.files import open_rows
-from simcomplete._rows.table import HeldRows, RowTable, as_table
+from simcomplete._rows.table import HeldRows, RowTable, as_row_table
 
 X = np.random.default_rng(0).standard_normal((57, 5))
 UNIT = X / np.linalg.norm(X, axis=1, keepdims=True)
@@ -92,8 +92,8 @@ def test_scaling_is_lazy_only_where_rows_are_not_in_memory():
 
 def test_a_table_is_a_table():
     table = HeldRows(X)
-    assert as_table(table) is table
-    assert as_table(X).array is X
+    assert as_row_table(table) is table
+    assert as_row_table(X).array is X
 
 
 def test_no_module_outside_asks_which_kind_it_is():

@@ -12,7 +12,7 @@ from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
 from simcomplete._similarity.measure import Measure
 from simcomplete._similarity.operator import DenseSimilarity
 from simcomplete._similarity.overlap import overlap_matrix
-from simcomplete._similarity.products import prepare
+from simcomplete._similarity.products import prepare_rows
 
 MEASURES = [
     Measure(),
@@ -63,9 +63,10 @@ def test_norm(pair):
 def test_evidence(pair):
     structured, _, evidence = pair
     structured.gram()
-    assert structured.evidence() == evidence
+    assert structured.evidence.counted == evidence
     fresh = CandidateQuerySimilarity(structured.candidates.source, structured.queries, structured.measure)
-    assert fresh.evidence()() == evidence  # counted when asked, without the similarities
+    assert fresh.evidence.counted is None
+    assert fresh.evidence() == evidence  # counted when asked, without the similarities
 
 
 def test_blocks_make_no_difference(rows, monkeypatch):
@@ -109,7 +110,7 @@ def test_single_precision_is_multiplied_in_double():
 
 def test_what_is_kept_of_a_block_gives_the_same_rows(library, small):
     P, Q, _ = small
-    reader = Reader(prepare(library.array(Q), Measure()), Measure(), {})
+    reader = Reader(prepare_rows(library.array(Q), Measure()), Measure(), {})
     block = library.array(P[:20])
     first = reader(block, 0)
     again = reader(block, 0)

@@ -6,10 +6,9 @@ import pytest
 import simcomplete as sc
 from simcomplete._similarity.operator import DenseSimilarity
 from simcomplete._spectral.certify import certify
-from simcomplete._spectral.eigen.routes import largest
-from simcomplete._spectral.penalties import Nuclear
-from simcomplete._spectral.problem import SpectralProblem
-from simcomplete._spectral.solvers.exact import solve
+from simcomplete._spectral.eigen.routes import largest_eigenpairs
+from simcomplete._spectral.penalties import Nuclear, SpectralProblem
+from simcomplete._spectral.solvers.exact import solve_exactly
 
 
 @pytest.fixture
@@ -20,7 +19,7 @@ def problem(small):
 
 
 def test_bound_of_smcnn_by_its_formula(problem):
-    V, spectrum = solve(problem)
+    V, spectrum = solve_exactly(problem)
     w = np.sort(np.linalg.eigvalsh(problem.operator.S))[::-1][:10]
     expected = np.sum(problem.operator.S**2) - np.sum(np.maximum(w - 0.25, 0) ** 2)
     certificate = certify(problem, V, spectrum.w)
@@ -30,7 +29,7 @@ def test_bound_of_smcnn_by_its_formula(problem):
 
 
 def test_a_worse_factor_has_a_gap(problem):
-    V, spectrum = solve(problem)
+    V, spectrum = solve_exactly(problem)
     certificate = certify(problem, 0.9 * V, spectrum.w)
     by_hand = np.sum((0.81 * V @ V.T - problem.operator.S) ** 2) + 0.5 * np.sum((0.9 * V) ** 2)
     assert certificate.objective == pytest.approx(by_hand, rel=1e-10)
@@ -39,7 +38,7 @@ def test_a_worse_factor_has_a_gap(problem):
 
 
 def test_rotation_does_not_matter(problem):
-    V, spectrum = solve(problem)
+    V, spectrum = solve_exactly(problem)
     turn = np.linalg.qr(np.random.default_rng(0).standard_normal((10, 10)))[0]
     certificate = certify(problem, V @ turn, spectrum.w)
     assert certificate.optimal
@@ -60,7 +59,7 @@ def test_eigenvectors_that_are_not_the_largest_are_found_out(problem):
 
 
 def test_unverified_says_so_and_agrees(problem):
-    V, spectrum = solve(problem)
+    V, spectrum = solve_exactly(problem)
     quick = certify(problem, V, spectrum.w, verify=False)
     full = certify(problem, V, spectrum.w)
     assert (quick.residual, quick.largest_outside, quick.verified) == (None, None, False)
@@ -94,5 +93,5 @@ def test_largest_by_every_dense_route(small):
     operator = DenseSimilarity(sc.overlap_similarity(np.vstack([P, Q])))
     expected = np.sort(np.linalg.eigvalsh(operator.S))[::-1]
     for route in ("full", "partial", "iterative"):
-        np.testing.assert_allclose(largest(operator, 12, route).w, expected[:12], atol=1e-10)
-    np.testing.assert_allclose(largest(operator, 79, "iterative").w, expected[:79], atol=1e-10)
+        np.testing.assert_allclose(largest_eigenpairs(operator, 12, route).w, expected[:12], atol=1e-10)
+    np.testing.assert_allclose(largest_eigenpairs(operator, 79, "iterative").w, expected[:79], atol=1e-10)

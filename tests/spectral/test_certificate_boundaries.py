@@ -8,8 +8,7 @@ import pytest
 from simcomplete._result.certificate import Certificate
 from simcomplete._similarity.operator import DenseSimilarity
 from simcomplete._spectral.certify import certify, largest_outside, numerical_rank
-from simcomplete._spectral.penalties import NoPenalty, Nuclear
-from simcomplete._spectral.problem import SpectralProblem
+from simcomplete._spectral.penalties import NoPenalty, Nuclear, SpectralProblem
 
 # Every number as good as it can be, in a matrix of |S0|_F = 10.
 PROVED = Certificate(

@@ -12,10 +12,9 @@ from simcomplete._similarity.measure import Measure
 from simcomplete._spectral import complete as spectral_call
 from simcomplete._spectral.certify import certify
 from simcomplete._spectral.certify_passes import certify_passes
-from simcomplete._spectral.eigen.routes import largest
-from simcomplete._spectral.penalties import Nuclear
-from simcomplete._spectral.problem import SpectralProblem
-from simcomplete._spectral.solvers.exact import factor
+from simcomplete._spectral.eigen.routes import largest_eigenpairs
+from simcomplete._spectral.penalties import Nuclear, SpectralProblem
+from simcomplete._spectral.solvers.exact import factor_of_spectrum
 
 METHODS = ("smcnn", "smcnmf", "smc_nr", "smc_f")
 
@@ -60,7 +59,7 @@ def test_when_nothing_is_kept(rows, tmp_path):
 def structured(rows, weight=1.0, rank=6):
     P, Q = (as_rows(part, "rows") for part in rows)
     problem = SpectralProblem(CandidateQuerySimilarity(P, Q, Measure(), False), Nuclear(), weight=weight, rank=rank)
-    return problem, largest(problem.operator, rank, "structured")
+    return problem, largest_eigenpairs(problem.operator, rank, "structured")
 
 
 def test_wrong_vectors_are_found_out_with_the_numbers_of_the_whole_certificate(rows):
@@ -106,4 +105,4 @@ def test_an_eigenvalue_that_was_passed_over_is_found(rows):
     assert certificate.largest_outside == pytest.approx(spectrum.w[0], rel=1e-6)
     assert certificate.absolute_residual < 1e-8
     assert not certificate.optimal
-    assert factor(problem, spectrum).shape == (130, 7)
+    assert factor_of_spectrum(problem, spectrum).shape == (130, 7)

@@ -10,10 +10,9 @@ from threadpoolctl import threadpool_limits
 import simcomplete as sc
 from simcomplete._method.iterate import Limits
 from simcomplete._similarity.operator import DenseSimilarity
-from simcomplete._spectral.penalties import NoPenalty, Nuclear, NuclearMinusFrobenius, SquaredFrobenius
-from simcomplete._spectral.problem import SpectralProblem
+from simcomplete._spectral.penalties import NoPenalty, Nuclear, NuclearMinusFrobenius, SpectralProblem, SquaredFrobenius
 from simcomplete._spectral.solvers import descent
-from simcomplete._spectral.solvers.steps import Backtracking, Safe, evaluate, spectrum_ends
+from simcomplete._spectral.solvers.steps import Backtracking, Safe, evaluate_point, spectrum_ends
 
 PENALTIES = {
     "SMCNN": Nuclear(),
@@ -69,7 +68,7 @@ class TestReferenceFigures:
     @every_kind
     def test_objective_and_gradient(self, z, kind):
         problem = SpectralProblem(DenseSimilarity(z["S0"]), PENALTIES[kind], float(z["lam"]), int(z["r"]))
-        point = evaluate(problem, z["V0"])
+        point = evaluate_point(problem, z["V0"])
         assert point.objective == pytest.approx(float(z[f"{kind}_F_at_V0"]), abs=1e-10)
         np.testing.assert_allclose(point.gradient, z[f"{kind}_grad_at_V0"], atol=1e-10)
         assert point.slope == pytest.approx(np.linalg.norm(z[f"{kind}_grad_at_V0"]), rel=1e-12)
@@ -105,7 +104,7 @@ class TestSteps:
         problem = SpectralProblem(DenseSimilarity(z["S0"]), Nuclear(), 2.0, 8)
         w = np.linalg.eigvalsh(z["S0"])
         safe = Safe(problem, size=w[-1])
-        point = evaluate(problem, z["V0"])
+        point = evaluate_point(problem, z["V0"])
         for _ in range(3):
             bound = 4 * (3 * np.linalg.norm(point.V, 2) ** 2 + w[-1]) + 2 * 2.0
             point = safe(point)
@@ -117,7 +116,7 @@ class TestSteps:
     def test_safe_and_backtracking_always_descend(self, z, kind, weight, scale):
         problem = SpectralProblem(DenseSimilarity(z["S0"]), PENALTIES[kind], weight, 4)
         safe = Safe(problem, max(np.abs(np.linalg.eigvalsh(z["S0"]))))
-        start = evaluate(problem, scale * z["V0"][:, :4])
+        start = evaluate_point(problem, scale * z["V0"][:, :4])
         for rule in (safe, Backtracking(problem, safe)):
             point = start
             for _ in range(40):
@@ -135,7 +134,7 @@ class TestSteps:
     def test_backtracking_lengthens_its_steps_where_the_objective_bends_down(self, z):
         problem = SpectralProblem(DenseSimilarity(z["S0"]), Nuclear(), 1e-3, 4)
         safe = Safe(problem, np.abs(np.linalg.eigvalsh(z["S0"])).max())
-        point = evaluate(problem, 1e-6 * z["V0"][:, :4])
+        point = evaluate_point(problem, 1e-6 * z["V0"][:, :4])
         assert safe.gamma(point.V) == pytest.approx(Backtracking(problem, safe)(point).step)
         steps = []
         for _ in range(4):
@@ -145,7 +144,7 @@ class TestSteps:
 
     def test_backtracking_comes_back_from_any_first_try(self, z):
         problem = SpectralProblem(DenseSimilarity(z["S0"]), Nuclear(), 2.0, 8)
-        point = replace(evaluate(problem, z["V0"]), trial=np.inf)
+        point = replace(evaluate_point(problem, z["V0"]), trial=np.inf)
         following = Backtracking(problem, Safe(problem, 25.0))(point)
         assert 0 < following.step < 1
         assert following.objective < point.objective
@@ -254,7 +253,7 @@ class TestTheGradientAtZero:
     def test_is_zero_and_finite(self, z, kind):
         """SMCNmF has 0/0 there; the term is left out."""
         problem = SpectralProblem(DenseSimilarity(z["S0"]), PENALTIES[kind], 2.0, 4)
-        point = evaluate(problem, np.zeros((50, 4)))
+        point = evaluate_point(problem, np.zeros((50, 4)))
         assert point.slope == 0.0
         assert point.objective == pytest.approx(np.sum(z["S0"] ** 2))
 
@@ -316,7 +315,9 @@ class TestEnds:
             if iteration == 5:
                 raise KeyboardInterrupt
 
-        done = unsettled(S0, solver=solver, callback=callback)
+        with pytest.raises(KeyboardInterrupt):
+            unsettled(S0, solver=solver, callback=callback)
+        done = unsettled(S0, solver=solver, callback=callback, on_interrupt="return")
         assert done.status.code == "interrupted"
         best = min(facts["objective"] for facts in done.history)
         assert done.certificate.objective == pytest.approx(best)
@@ -327,7 +328,8 @@ class TestEnds:
             if iteration == 41:
                 raise KeyboardInterrupt
 
-        done = unsettled(S0, step=0.4 / np.linalg.eigvalsh(S0)[-1], callback=callback)
+        step = 0.4 / np.linalg.eigvalsh(S0)[-1]
+        done = unsettled(S0, step=step, callback=callback, on_interrupt="return")
         objectives = [facts["objective"] for facts in done.history]
         assert min(objectives) < objectives[-1]
         assert done.certificate.objective == pytest.approx(min(objectives))

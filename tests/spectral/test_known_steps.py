@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from simcomplete._similarity.operator import DenseSimilarity
-from simcomplete._spectral.penalties import NoPenalty, Nuclear, NuclearMinusFrobenius, SquaredFrobenius
-from simcomplete._spectral.problem import SpectralProblem
-from simcomplete._spectral.solvers.steps import Backtracking, Fixed, Safe, evaluate, spectrum_ends
+from simcomplete._spectral.penalties import NoPenalty, Nuclear, NuclearMinusFrobenius, SpectralProblem, SquaredFrobenius
+from simcomplete._spectral.solvers.steps import Backtracking, Fixed, Safe, evaluate_point, spectrum_ends
 
 S0 = np.diag([5.0, -6.0, 1.0])
 V = np.array([[2.0, 0.0], [0.0, 1.0], [0.0, 0.0]])  # V^T V = diag(4, 1)
@@ -41,7 +40,7 @@ def test_the_safe_step_where_there_is_no_curvature():
 @pytest.mark.parametrize("weight", [0.5, 50.0])
 def test_the_safe_step_never_raises_the_objective(penalty, weight):
     here = problem(penalty, weight)
-    rule, point = Safe(here, size=6.0), evaluate(here, V + 0.1 * np.arange(6).reshape(3, 2))
+    rule, point = Safe(here, size=6.0), evaluate_point(here, V + 0.1 * np.arange(6).reshape(3, 2))
     for _ in range(30):
         after = rule(point)
         assert after.objective <= point.objective + 1e-9
@@ -52,7 +51,7 @@ def test_the_safe_step_never_raises_the_objective(penalty, weight):
 
 def test_a_fixed_step():
     here = problem(Nuclear(), 2.0)
-    point = evaluate(here, V)
+    point = evaluate_point(here, V)
     after = Fixed(here, 0.01)(point)
     # gradient 4 (V V^T - S0) V + 2 weight V: first column 4 (4 - 5) 2 + 8 = 0, second 4 (1 + 6) 1 + 4 = 32
     np.testing.assert_allclose(point.gradient, [[0, 0], [0, 32], [0, 0]])
@@ -66,16 +65,16 @@ def test_a_fixed_step():
 def test_backtracking_halves_until_it_falls_enough_and_then_follows_the_secant():
     here = problem(Nuclear(), 2.0)
     rule = Backtracking(here, Safe(here, 6.0))
-    point = evaluate(here, V)
+    point = evaluate_point(here, V)
     first = rule(point)
     assert first.step == rule.first.gamma(V)  # without a step to try it begins with the safe one
     move, change = first.V - point.V, first.gradient - point.gradient
     assert first.trial == pytest.approx(np.sum(move * move) / np.sum(move * change))
     # Along (0, 1): f(y) = (y^2 + 6)^2 + 2 y^2 + ..., so a step of 1 goes to y = -31, far up, and must be halved.
-    far = rule(evaluate(here, V).__class__(V, point.objective, point.gradient, point.slope, trial=1.0))
+    far = rule(evaluate_point(here, V).__class__(V, point.objective, point.gradient, point.slope, trial=1.0))
 
     def height(gamma):
-        return evaluate(here, V - gamma * point.gradient).objective
+        return evaluate_point(here, V - gamma * point.gradient).objective
 
     tried = [2.0**-i for i in range(20)]
     enough = next(g for g in tried if height(g) <= point.objective - 1e-4 * g * 32**2)
@@ -87,13 +86,13 @@ def test_backtracking_doubles_where_the_objective_bends_down():
     # At a tiny V the objective is concave: <dV, dG> < 0, so the next try is twice the last step.
     here = SpectralProblem(DenseSimilarity(np.diag([5.0, 1.0])), NoPenalty(), weight=0.0, rank=1)
     rule = Backtracking(here, Safe(here, 5.0))
-    after = rule(evaluate(here, np.array([[1e-3], [1e-3]])))
+    after = rule(evaluate_point(here, np.array([[1e-3], [1e-3]])))
     assert after.trial == pytest.approx(2 * after.step)
 
 
 def test_the_longest_step_that_is_tried():
     here = SpectralProblem(DenseSimilarity(1e-3 * np.eye(2)), NoPenalty(), weight=1e-3, rank=1)
-    point = evaluate(here, np.array([[1e-9], [0.0]]))
+    point = evaluate_point(here, np.array([[1e-9], [0.0]]))
     rule = Backtracking(here, Safe(here, 1e-3))
     tried = rule(point.__class__(point.V, point.objective, point.gradient, point.slope, trial=1e30))
     assert tried.step <= 1e6 / 2e-3
@@ -101,7 +100,7 @@ def test_the_longest_step_that_is_tried():
 
 
 def test_overflow_comes_out_as_nan():
-    point = evaluate(problem(Nuclear(), 1.0), np.full((3, 2), 1e200), step=0.5)
+    point = evaluate_point(problem(Nuclear(), 1.0), np.full((3, 2), 1e200), step=0.5)
     assert np.isnan(point.objective)
     assert np.isnan(point.slope)
     assert point.step == 0.5
@@ -145,7 +144,7 @@ def test_the_safe_step_of_a_small_matrix_is_long():
 def test_the_secant_of_a_small_move():
     # Near the optimum moves are small, and so is their product with the change of the gradient; it counts all the same.
     here = SpectralProblem(DenseSimilarity(np.diag([5.0, 1.0])), NoPenalty(), weight=0.0, rank=1)
-    point = evaluate(here, np.array([[np.sqrt(5) + 1e-3], [0.0]]))
+    point = evaluate_point(here, np.array([[np.sqrt(5) + 1e-3], [0.0]]))
     after = Backtracking(here, Safe(here, 5.0))(point)
     move, change = after.V - point.V, after.gradient - point.gradient
     assert 0 < np.sum(move * change) < 1

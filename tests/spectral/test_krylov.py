@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import simcomplete as sc
 from simcomplete._rows.xp import to_numpy
 from simcomplete._similarity.operator import DenseSimilarity
-from simcomplete._spectral.eigen import krylov
+from simcomplete._spectral.eigen import krylov, routes
 from simcomplete._spectral.eigen.krylov import largest_by_products
 
 SPECTRA = {
@@ -77,3 +77,40 @@ def test_no_end_is_an_error_that_says_what_to_do(monkeypatch):
         sc.errors.SimcompleteError, match="has not found 5 eigenvalues in 2 products; use route='partial'"
     ):
         largest_by_products(DenseSimilarity(matrix(SPECTRA["falling"](150))), 5)
+
+
+def test_more_copies_of_an_eigenvalue_than_a_block_has_vectors_are_found():
+    """From a block of 32 vectors no more than 32 copies can be found; "auto" notices and decomposes the matrix."""
+    w = np.repeat([5.0, 4.0, 1.0], [40, 20, 2040])
+    U = np.linalg.qr(np.random.default_rng(0).standard_normal((len(w), 60)))[0]
+    S = np.eye(len(w)) + (U * (w[:60] - 1)) @ U.T
+    done = sc.complete_similarity((S + S.T) / 2, method="smc_nr", rank=50)
+    assert done.certificate.optimal
+    np.testing.assert_allclose(np.linalg.eigvalsh(done.factor.T @ done.factor)[::-1], w[:50], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("w", "most"),
+    [
+        ([3.0, 3.0, 3.0, 1.0], 3),
+        ([5.0, 2.0, 2.0, 1.0], 2),
+        ([5.0, 4.0, 3.0], 1),
+        ([2.0], 0),
+        ([5.0, 1.0, 1.0, 1.0], 1),  # one more of the smallest would change nothing
+        ([5.0, 0.0, 0.0, 0.0, -1.0], 1),  # nor one more 0
+        ([100.0, 99.0 + 1e-7, 99.0, 1.0], 2),  # within 1e-8 of the largest
+        ([100.0, 99.0 + 1e-5, 99.0, 1.0], 1),
+    ],
+)
+def test_copies_of_an_eigenvalue_are_counted(w, most):
+    assert routes.copies(np.array(w)) == most
+
+
+def test_a_matrix_of_low_rank_is_not_decomposed(monkeypatch):
+    """It has many copies of 0, and none of them is wanted."""
+    X = np.random.default_rng(0).standard_normal((2100, 12))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    monkeypatch.setattr(routes, "dense_largest", lambda *_, **__: pytest.fail("the matrix was decomposed"))
+    done = sc.complete_similarity(X @ X.T, method="smc_nr", rank=50)
+    assert done.certificate.optimal
+    assert done.rank == 12

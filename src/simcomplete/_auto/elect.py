@@ -13,13 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simcomplete._auto.holdout import MIN_CANDIDATES, Holdout, hold_out
+from simcomplete._method.memory import check_memory, on_device, peak_bytes, sizes_of
 from simcomplete._method.params import Number, Words, parameter
-from simcomplete._method.problem import CandidatesQueries, Problem, Settings, Similarities
+from simcomplete._method.problem import CandidatesQueries, Problem, Similarities
+from simcomplete._method.settings import Settings
 from simcomplete._method.spec import Method
 from simcomplete._registry import find
 from simcomplete._result.completion import Completion
+from simcomplete._rows.budget import available_bytes, readable
 from simcomplete._rows.progress import track
-from simcomplete.errors import InputError, SimcompleteError
+from simcomplete.errors import DiskFullError, InputError, SimcompleteError
 
 # Good and cheap; every other method can be named in `elect`. Of equals the last one, which knows most, is taken.
 DEFAULT_METHODS = ("overlap", "mean", "smcnn", "lr", "fmc", "posterior")
@@ -30,8 +33,9 @@ OBJECTIVE = parameter("objective", "error", Words("error", "recall"), meaning="w
 OWN = ("budget", "elect", "objective")
 DENSE_LIMIT = 2000  # rows up to which the nearest valid matrix is affordable
 
-FAILURES = (SimcompleteError, ArithmeticError, ValueError, np.linalg.LinAlgError)
-Table = list[dict[str, Any]]
+NUMBERS_FAILED = (ArithmeticError, np.linalg.LinAlgError)
+FAILURES = (SimcompleteError, ValueError, *NUMBERS_FAILED)
+ScoreTable = list[dict[str, Any]]
 
 
 class Elected(NamedTuple):
@@ -59,7 +63,7 @@ def complete_auto(
     given = {name: value for name, value in params.items() if name not in OWN}
     budget = float(BUDGET.checked(params.get("budget", BUDGET.default)))
     objective = OBJECTIVE.checked(params.get("objective", OBJECTIVE.default))
-    methods = _with_parameters([find(name) for name in params.get("elect") or DEFAULT_METHODS], given)
+    methods = _with_parameters([find(name) for name in _names(params.get("elect"))], given)
     named = _without_comparison(problem)
     if named is not None or (given and len(methods) == 1):
         usual = find(named) if named else methods[0]
@@ -67,10 +71,19 @@ def complete_auto(
         own = _fitting(method, given, objective)
         if problem.known is not None and method.name == "dmc":
             own = {"variant": "fixed", **own}  # the one that holds entries
-        done = method.run(problem, settings, method.own(own))
-        return Elected(replace(done, election=[], params={**done.params, "chosen_by": "auto"}), [])
-    table = score_all(methods, hold_out(problem, settings), given, objective, budget, shared, settings.progress)
+        checked = method.own(own)
+        check_memory(method, problem, settings, checked)
+        return _run_usual(problem, settings, method, checked)
+    short = _too_large(methods, problem, settings, given, objective)
+    table = score_all(methods, hold_out(problem, settings), given, objective, budget, shared, settings.progress, short)
     return _run_best(problem, settings, table, given, objective)
+
+
+def _names(elect: Any) -> Sequence[Any]:
+    """The methods to compare: the usual ones, or those that were named."""
+    if elect is not None and not isinstance(elect, (list, tuple)):
+        raise InputError(f"elect={elect!r} is not a list of methods; give names, such as ['smcnn', 'posterior']")
+    return elect or DEFAULT_METHODS
 
 
 def score_all(
@@ -81,13 +94,19 @@ def score_all(
     budget: float,
     shared: Mapping[str, Any],
     progress: bool | None,
-) -> Table:
-    """Score the methods that the budget has room for, cheapest first; sizes decide, not the clock."""
+    short: Mapping[str, str] | None = None,
+) -> ScoreTable:
+    """Score the methods that the budget has room for, cheapest first; sizes decide, not the clock.
+
+    `short` has a note for every method that would not fit into memory.
+    """
     own = {method.name: method.own(_fitting(method, given, objective)) for method in methods}
     seconds = {method.name: method.work(holdout.sizes, own[method.name]) / FLOPS for method in methods}
-    left, notes = budget, {}
+    left, notes = budget, dict(short or {})
     for method in sorted(methods, key=lambda method: seconds[method.name]):
         unused = [name for name in method.unused(shared) if name not in ("rank", "penalty")]
+        if method.name in notes:
+            continue
         if unused:
             notes[method.name] = f"not tried: it does not use {', '.join(unused)}"
         elif seconds[method.name] > left or budget == 0:
@@ -98,6 +117,21 @@ def score_all(
         _row(method, notes[method.name]) if method.name in notes else score(method, holdout, own[method.name])
         for method in track(methods, "comparing methods", progress)
     ]
+
+
+def _too_large(
+    methods: Sequence[Method], problem: Problem, settings: Settings, given: Mapping[str, Any], objective: str
+) -> dict[str, str]:
+    """Notes on the methods that need more memory than is free."""
+    if on_device(problem):
+        return {}
+    sizes, free = sizes_of(problem, settings), available_bytes()
+    needed = {m.name: peak_bytes(m, sizes, m.own(_fitting(m, given, objective))) for m in methods}
+    return {
+        name: f"not tried: needs {readable(size)}, {readable(free)} are free"
+        for name, size in needed.items()
+        if size > free
+    }
 
 
 def score(method: Method, holdout: Holdout, own: dict[str, Any]) -> dict[str, Any]:
@@ -117,7 +151,19 @@ def _row(method: Method, note: str, seconds: float = 0.0) -> dict[str, Any]:
     return {"method": method.name, "error": None, "recall": None, "seconds": seconds, "note": note}
 
 
-def _run_best(problem: Problem, settings: Settings, table: Table, given: Mapping[str, Any], objective: str) -> Elected:
+def _run_usual(problem: Problem, settings: Settings, method: Method, own: dict[str, Any]) -> Elected:
+    """Run the method that was not compared with others; should numbers fail it, return S0 and say so."""
+    try:
+        done, warnings = method.run(problem, settings, own), []
+    except NUMBERS_FAILED as failure:
+        done = find("overlap").run(problem, settings, {})
+        warnings = [f"auto: {method.name} failed: {' '.join(str(failure).split())}; this is S0"]
+    return Elected(replace(done, election=[], params={**done.params, "chosen_by": "auto"}), warnings)
+
+
+def _run_best(
+    problem: Problem, settings: Settings, table: ScoreTable, given: Mapping[str, Any], objective: str
+) -> Elected:
     """Run the best; should it fail on the real data, the next, and say so."""
     warnings: list[str] = []
     ranked = sorted(
@@ -128,6 +174,8 @@ def _run_best(problem: Problem, settings: Settings, table: Table, given: Mapping
         method = find(row["method"])
         try:
             done = method.run(problem, settings, method.own(_fitting(method, given, objective)))
+        except DiskFullError:  # nor would there be room for what another method writes
+            raise
         except FAILURES as failure:
             row["note"] = f"elected, but failed: {' '.join(str(failure).split())}"
             warnings.append(f"auto: {row['method']} {row['note']}; taking the next best")

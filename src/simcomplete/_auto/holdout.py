@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._method.problem import CandidatesQueries, Problem, Settings
+from simcomplete._method.problem import CandidatesQueries, Problem
+from simcomplete._method.settings import Settings
 from simcomplete._method.spec import Method, Sizes
 from simcomplete._result.completion import Completion
 from simcomplete._rows.progress import track
@@ -59,7 +60,8 @@ class Holdout:
         settings = self.settings.but(dict(params), self.problem.n)
         # A source of random numbers of its own, so that no score depends on what was scored before.
         settings = replace(settings, rng=np.random.default_rng(0))
-        done = method.run(self.problem, settings, own_parameters(method, params))
+        # Ctrl-C ends all of it: the best so far of a score is of no use to anyone.
+        done = method.run(self.problem, settings, own_parameters(method, {**params, "on_interrupt": None}))
         n_p = self.problem.n_candidates
         S = to_numpy(done.similarity("queries"))
         error = float(np.sum((S - self.truth) ** 2)) / self.unit

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from simcomplete._method.problem import CandidatesQueries, Problem, Settings
-from simcomplete._method.spec import Method
+from simcomplete._method.memory import first_pass, making_pairs
+from simcomplete._method.problem import CandidatesQueries, Problem
+from simcomplete._method.settings import Settings
+from simcomplete._method.spec import Method, Sizes
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
@@ -57,6 +60,14 @@ def signed_factor(operator: CandidateQuerySimilarity) -> SymmetricMatrix:
     return SymmetricMatrix(factor=F, signs=signs)
 
 
+def _memory(s: Sizes, params: Mapping[str, Any]) -> float:
+    """S0 itself, or the factor of `signed_factor`."""
+    size = s.d + 2 * s.n_queries
+    if s.form == "candidates" and s.n > max(SMALL, size):
+        return first_pass(s) + s.n * size + 4 * size**2
+    return making_pairs(s)
+
+
 METHODS = (
     Method(
         name="overlap",
@@ -71,6 +82,7 @@ METHODS = (
         reference="cosine over common features, S^0 of the paper (appendix, inaccurate similarity score)",
         work=lambda sizes, params: 6.0 * sizes.n_queries * sizes.n * sizes.d,
         factor=False,
+        memory=_memory,
         run=run,
     ),
 )

@@ -16,14 +16,13 @@ def main() -> None:
     try:
         for module in ("typer", "rich"):
             optional(module, extra="cli", purpose="the command line")
-    except MissingExtraError as error:
-        print(f"simcomplete: error: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
-    try:
         # Imported here: this module must load without the packages that the others need.
         from simcomplete._cli.app import app
 
         app(prog_name="simcomplete")
+    except MissingExtraError as error:  # `app` handles those of commands
+        print(f"simcomplete: error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
     except KeyboardInterrupt:  # while modules are loaded; `app` handles it for commands
         print("simcomplete: interrupted", file=sys.stderr)
         raise SystemExit(130) from None

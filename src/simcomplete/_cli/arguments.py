@@ -40,6 +40,10 @@ def parse_parameters(texts: Sequence[str], taken: Sequence[str]) -> dict[str, An
             raise InputError(f"--param {text!r}: {name} {why}; give it once, see --help")
         try:
             values[name] = json.loads(value)
+        except RecursionError as error:
+            raise InputError(
+                f"--param {name}: the value is nested too deeply; give a number, a word or a list"
+            ) from error
         except ValueError:
             values[name] = value
     return values

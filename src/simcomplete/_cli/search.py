@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,8 +48,11 @@ def search(
     ]
     head = ("query", "place", "candidate", "similarity")
     if output is not None:
-        with replacing(output) as draft, draft.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows([head, *lines])
+        text = io.StringIO(newline="")
+        csv.writer(text).writerows([head, *lines])
+        table = text.getvalue().encode("utf-8", errors="surrogateescape")
+        with replacing(output, needed=len(table)) as draft:
+            draft.write_bytes(table)
     if as_json:
         written = {} if output is None else {"output": str(output)}
         print_json({"method": done.method, "k": k, "queries": neighbours, **written})

@@ -6,10 +6,14 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from simcomplete._result.plain import plain
+from simcomplete._rows.atomic import NO_ROOM, no_room, replacing
+from simcomplete._rows.json_files import parse_json
 from simcomplete.errors import FileFormatError
+
+OTHER_FOLDER = "remove the file, or write to another folder"
 
 
 class Ledger:
@@ -55,10 +59,16 @@ class Ledger:
         """Append a row, make sure that it is on the disk, and return it as it will be read again."""
         clean = plain(dict(row))
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(clean, allow_nan=False) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        line = (json.dumps(clean, allow_nan=False) + "\n").encode()
+        with self.path.open("ab", buffering=0) as file:
+            before = os.fstat(file.fileno()).st_size
+            try:
+                _write_whole(file, line)
+            except OSError as error:
+                os.truncate(file.fileno(), before)  # part of a line would be in the way of the next
+                if error.errno in NO_ROOM:
+                    raise no_room(self.path, len(line), error.strerror or "the disk is full") from error
+                raise
         self._keep(clean)
         return self.rows[-1]
 
@@ -67,18 +77,28 @@ class Ledger:
         self._by_trial[trial_key(row, self.key)] = row
 
     def _read(self) -> None:
-        text = self.path.read_text(encoding="utf-8")
-        whole, _, rest = text.rpartition("\n")
-        for number, line in enumerate(whole.splitlines(), start=1):
+        raw = self.path.read_bytes()
+        whole, _, rest = raw.rpartition(b"\n")
+        for number, line in enumerate(whole.split(b"\n") if whole else [], start=1):
+            where = f"{self.path}, line {number}, is not a row of results: it"
             try:
-                row = json.loads(line)
-            except ValueError as error:
-                raise FileFormatError(f"{self.path}, line {number} is not a row of results: {error}") from error
+                text = line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise FileFormatError(f"{where} is not text in UTF-8 ({error}); {OTHER_FOLDER}") from error
+            row = parse_json(text, where, OTHER_FOLDER)
             if not isinstance(row, dict):
                 raise FileFormatError(f"{self.path}, line {number} is not a row of results; was it written by hand?")
             self._keep(row)
         if rest:  # cut off in the middle of a line: that trial is run again
-            self.path.write_text(whole + "\n" if whole else "", encoding="utf-8")
+            with replacing(self.path) as draft:
+                draft.write_bytes(whole + b"\n" if whole else b"")
+
+
+def _write_whole(file: IO[bytes], data: bytes) -> None:
+    """Write all of it, and make sure that it is on the disk."""
+    while data:
+        data = data[file.write(data) :]
+    os.fsync(file.fileno())
 
 
 def trial_key(row: Mapping[str, Any], names: tuple[str, ...]) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import reprlib
+from collections import Counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._method.problem import AllRows, CandidatesQueries, Similarities
-from simcomplete._rows.table import RowTable
+from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.validate import as_rows, as_similarity, same_width
 from simcomplete._rows.xp import Array, is_numpy, like, namespace, to_numpy
 from simcomplete._similarity.measure import Measure
@@ -23,7 +25,7 @@ def problem_of_rows(
     measure = measure.checked(rows.d)
     if queries is None:
         return AllRows(rows.in_memory(), measure, rows.labels, progress)
-    asked = as_rows(queries, "queries").in_memory()
+    asked = _in_order(as_rows(queries, "queries").in_memory(), _columns(queries), _columns(candidates))
     same_width(rows, asked)
     return CandidatesQueries(rows, asked, measure, _labels(rows, asked), progress)
 
@@ -59,6 +61,34 @@ def generator(random_state: Any) -> np.random.Generator:
         raise InputError(
             f"random_state={random_state!r} is no seed; give a whole number, a Generator or None"
         ) from error
+
+
+def _columns(X: Any) -> list[Any] | None:
+    """Names of the columns of a frame; None where there are none, or only their numbers."""
+    names = getattr(X, "columns", None)
+    if names is None or not hasattr(X, "to_numpy"):
+        return None
+    found = list(names)
+    return None if found == list(range(len(found))) else found
+
+
+def _in_order(asked: HeldRows, own: list[Any] | None, wanted: list[Any] | None) -> HeldRows:
+    """Queries with their columns in the order of the candidates' columns, matched by name."""
+    if own is None or wanted is None or own == wanted:
+        return asked
+    place = {name: i for i, name in enumerate(own)}
+    known = set(wanted)
+    missing, extra = [name for name in wanted if name not in place], [name for name in own if name not in known]
+    if missing or extra:
+        parts = [f"{word} {reprlib.repr(names)}" for word, names in (("lack", missing), ("also have", extra)) if names]
+        raise InputError(
+            f"columns are matched by name, and queries {' and '.join(parts)}; give both the same columns, in any "
+            "order, or arrays without names"
+        )
+    twice = [name for name, count in (Counter(wanted) | Counter(own)).items() if count > 1]
+    if twice:
+        raise InputError(f"columns are matched by name, and {reprlib.repr(twice)} stand for several; rename them")
+    return HeldRows(asked.array[:, [place[name] for name in wanted]], asked.labels)
 
 
 def _labels(samples: RowTable, queries: RowTable | None) -> list[str] | None:

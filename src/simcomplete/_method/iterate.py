@@ -1,9 +1,10 @@
 """The only iteration loop of the library.
 
 A method gives a start, a step and a stop test; history, progress, callback, time limit, the check for numbers that
-are not finite and a Ctrl-C that keeps the best so far come free. A state is whatever the method likes (an array of
-any library, a tuple, a dataclass): the loop keeps it and never looks inside, so a step must not change the state it
-is given. `Watch` is the loop turned inside out, for when another library owns it (L-BFGS in SciPy).
+are not finite and, where the caller asks for it, a Ctrl-C that keeps the best so far come free. A state is whatever
+the method likes (an array of any library, a tuple, a dataclass): the loop keeps it and never looks inside, so a step
+must not change the state it is given. `Watch` is the loop turned inside out, for when another library owns it (L-BFGS
+in SciPy).
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class Limits:
     callback: Callable[[int, Facts], object] | None = None  # after every step; something true ends the run
     label: str = "iterating"  # these two as in simcomplete._rows.progress.track
     progress: bool | None = None
+    best_on_interrupt: bool = False  # Ctrl-C ends the run with the best so far; else it is a KeyboardInterrupt
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def iterate(
 
 
 class Watch(Generic[State]):
-    """Looks at one state after the other and says when to end; as a context, it keeps the best on Ctrl-C."""
+    """Looks at one state after the other and says when to end; as a context, it may keep the best on Ctrl-C."""
 
     def __init__(self, measure: Callable[[State], Facts], stop: Stop | None, limits: Limits) -> None:
         self.status: Status | None = None
@@ -164,7 +166,8 @@ class Watch(Generic[State]):
 
     def __exit__(self, kind: type[BaseException] | None, error: Any, trace: Any) -> bool:
         self._line.close()
-        if kind is None or not issubclass(kind, KeyboardInterrupt) or self._last is None:
+        interrupted = kind is not None and issubclass(kind, KeyboardInterrupt)
+        if not interrupted or not self._limits.best_on_interrupt or self._last is None:
             return False
         told = f"interrupted after {int(self._last[1]['iteration'])} iterations: this is the best so far"
         self.status = self.status or Status("interrupted", told, ok=False)

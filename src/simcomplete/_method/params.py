@@ -196,6 +196,7 @@ class Parameters(Mapping[str, Parameter]):
 
     def __init__(self, *parameters: Parameter) -> None:
         self._by_name = {parameter.name: parameter for parameter in parameters}
+        self.defaults = {parameter.name: parameter.default for parameter in parameters}
 
     def __getitem__(self, name: str) -> Parameter:
         return self._by_name[name]
@@ -205,11 +206,6 @@ class Parameters(Mapping[str, Parameter]):
 
     def __len__(self) -> int:
         return len(self._by_name)
-
-    @property
-    def defaults(self) -> dict[str, Any]:
-        """Every default by name."""
-        return {name: parameter.default for name, parameter in self._by_name.items()}
 
     def checked(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Check values; names that are not here pass."""
@@ -251,7 +247,13 @@ CALLBACK = parameter(
     Function(),
     meaning="callback(iteration, facts) after every iteration; true ends the run",
 )
-ITERATION = (TIME_LIMIT, CALLBACK)
+ON_INTERRUPT = parameter(
+    "on_interrupt",
+    None,
+    Words("raise", "return"),
+    meaning="Ctrl-C: 'raise' KeyboardInterrupt, or 'return' the best so far; None: 'raise'",
+)
+ITERATION = (TIME_LIMIT, CALLBACK, ON_INTERRUPT)
 
 
 def max_iter(default: int | None, meaning: str = "most iterations") -> Parameter:

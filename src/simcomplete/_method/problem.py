@@ -1,4 +1,4 @@
-"""What a method is given: one of three problems, checked, in the forms that methods work on, and the settings.
+"""What a method is given: one of three problems, checked, in the forms that methods work on.
 
 `CandidatesQueries` has complete candidates and incomplete queries, `AllRows` rows of which every one may be
 incomplete, `Similarities` only a matrix. A method says `problem.result(...)` when it is done.
@@ -6,7 +6,7 @@ incomplete, `Similarities` only a matrix. A method says `problem.result(...)` wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,57 +15,16 @@ from numpy.typing import NDArray
 
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
-from simcomplete._rows.sink import Output
-from simcomplete._rows.table import HeldRows, RowTable
-from simcomplete._rows.xp import Array, astype, is_numpy, like, to_numpy
+from simcomplete._rows.table import HeldRows, RowTable, as_row_table
+from simcomplete._rows.xp import Array, astype, is_numpy, like, rows_not_finite, to_numpy
 from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
+from simcomplete._similarity.evidence import LazyEvidence
 from simcomplete._similarity.exact import CandidateBlock, CandidateRows
 from simcomplete._similarity.measure import Measure
 from simcomplete._similarity.operator import DenseSimilarity, Operator, OverlapSimilarity
-from simcomplete.errors import InputError
+from simcomplete.errors import InputError, NotFiniteError
 
 PLAIN = Measure()  # the cosine
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What every method shares besides the data.
-
-    Attributes
-    ----------
-    rank, rank_given : int, bool
-        Bound on the rank, and whether the caller set it.
-    penalty : float
-        Weight of the penalty.
-    rng : Generator
-        Source of random numbers.
-    progress : bool or None
-        None shows progress on a terminal, False never.
-    out : Output or None
-        A file for the factor.
-    """
-
-    rank: int
-    penalty: float
-    rng: np.random.Generator
-    rank_given: bool = False
-    progress: bool | None = None
-    out: Output | None = None
-
-    def rank_or(self, default: int) -> int:
-        """The rank the caller set, or a method's own default."""
-        return self.rank if self.rank_given else default
-
-    def seed(self) -> int:
-        """A number for libraries that want one."""
-        return int(self.rng.integers(2**31))
-
-    def but(self, params: dict[str, Any], n: int) -> Settings:
-        """The same with the rank (at most n) and the penalty that a method's setting names."""
-        penalty = float(params.get("penalty", self.penalty))
-        if "rank" not in params:
-            return replace(self, penalty=penalty)
-        return replace(self, penalty=penalty, rank=min(int(params["rank"]), n), rank_given=True)
 
 
 class Problem:
@@ -104,6 +63,11 @@ class Problem:
         raise NotImplementedError
 
     @property
+    def evidence(self) -> LazyEvidence | None:
+        """What S0 stands on, counted along with it or when somebody asks; None of a matrix alone."""
+        return None
+
+    @property
     def exact(self) -> CandidateRows | CandidateBlock | None:
         """The candidates whose similarities are known, if any are."""
         return None
@@ -139,23 +103,49 @@ class Problem:
         return V * like((deficit == 0)[:, None].astype(np.float64), V, dtype=V.dtype)
 
     def result(self, method: str, params: dict[str, Any], matrix: SymmetricMatrix, **facts: Any) -> Completion:
-        """Wrap a method's result, in the library and type of the input, with what every completion carries."""
+        """Wrap a method's result, in the library and type of the input, with what every completion carries.
+
+        Every method ends here, so here is where a result that is not finite is refused.
+        """
         factor, signs, diagonal, dense = (
             array if array is None or isinstance(array, RowTable) else self.to_input_library(array)
             for array in (matrix.factor, matrix.signs, matrix.diagonal, matrix.dense)
         )
+        found = SymmetricMatrix(factor, signs, diagonal, dense, unit=matrix.unit)
+        self._refuse_not_finite(found, method)
         return Completion(
-            matrix=SymmetricMatrix(factor, signs, diagonal, dense, unit=matrix.unit),
+            matrix=found,
             n_candidates=self.n_candidates,
             all_rows_are_queries=self.all_rows_are_queries,
             method=method,
             params={**params, **(self.measure.as_params() if self.has_rows else {})},
-            evidence_source=self.operator.evidence(),
+            evidence_source=self.evidence and (self.evidence.counted or self.evidence),
             labels=self.labels,
             order=self.order,
             exact=self.exact,
             **facts,
         )
+
+    def _refuse_not_finite(self, matrix: SymmetricMatrix, method: str) -> None:
+        """Refuse a matrix that is not finite in what is in memory of it.
+
+        Rows that are made when they are read, or that a pass has written, are not read again: they are candidates,
+        which are finite, divided by their lengths, or products of such rows with a small matrix that LAPACK has found.
+        """
+        for array in (matrix.factor, matrix.dense, matrix.diagonal):
+            held, start = (array, 0) if array is None or array.ndim == 1 else as_row_table(array).held_part
+            bad = [] if held is None else (rows_not_finite(held) + start).tolist()
+            if bad:
+                own = "" if self.all_rows_are_queries else self._of_its_kind(bad[0])
+                label = "" if self.labels is None else f", labelled {self.labels[bad[0]]!r}"
+                raise NotFiniteError(
+                    f"method {method!r} has no finite similarities for row {bad[0]}{own}{label} "
+                    f"({len(bad)} of {self.n} rows); use another method, such as 'overlap', or leave the row out"
+                )
+
+    def _of_its_kind(self, row: int) -> str:
+        n_p = self.n_candidates
+        return f", candidate {row}" if row < n_p else f", query {row - n_p}"
 
 
 @dataclass(frozen=True)
@@ -185,9 +175,14 @@ class CandidatesQueries(Problem):
         return xp.float32 if self.candidates.dtype == self.queries.dtype == xp.float32 else xp.float64
 
     @cached_property
+    def evidence(self) -> LazyEvidence:
+        """What S0 stands on."""
+        return LazyEvidence(self.candidates, self.queries, self.measure, self.progress)
+
+    @cached_property
     def operator(self) -> CandidateQuerySimilarity:
         """S0, never held as n x n."""
-        return CandidateQuerySimilarity(self.candidates, self.queries, self.measure, self.progress)
+        return CandidateQuerySimilarity(self.candidates, self.queries, self.measure, self.progress, self.evidence)
 
     @cached_property
     def exact(self) -> CandidateRows:
@@ -231,9 +226,14 @@ class AllRows(Problem):
         return self.rows.dtype
 
     @cached_property
+    def evidence(self) -> LazyEvidence:
+        """What S0 stands on."""
+        return LazyEvidence(self.rows, None, self.measure, self.progress)
+
+    @cached_property
     def operator(self) -> OverlapSimilarity:
         """S0, an n x n matrix made when it is first needed."""
-        return OverlapSimilarity(self.rows, self.measure, self.progress)
+        return OverlapSimilarity(self.rows, self.measure, self.progress, self.evidence)
 
     @cached_property
     def table(self) -> NDArray[np.float64]:

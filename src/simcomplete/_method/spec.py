@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
 from simcomplete._method.params import Parameters, aligned
-from simcomplete._method.problem import Problem, Settings
+from simcomplete._method.problem import Problem
+from simcomplete._method.settings import Settings
 from simcomplete._result.completion import Completion
 from simcomplete._rows.table import RowTable
 from simcomplete._rows.xp import Array
@@ -44,17 +46,30 @@ COLUMNS = (
 
 
 class Sizes(NamedTuple):
-    """What decides how long a method takes."""
+    """What decides how long a method takes, and how much memory.
+
+    `form` says what was given: candidates and queries, rows of which every one may be incomplete (the complete ones
+    count as candidates), or similarities (then d is 0). `missing` is the share of values that incomplete rows lack,
+    `written` whether the factor goes to a file, `rank_given` whether the caller set the rank.
+    """
 
     n_candidates: int
     n_queries: int
     d: int
     rank: int
+    form: Literal["candidates", "rows", "similarities"] = "candidates"
+    missing: float = 0.5
+    written: bool = False
+    rank_given: bool = True
 
     @property
     def n(self) -> int:
         """Candidates and queries."""
         return self.n_candidates + self.n_queries
+
+    def rank_or(self, default: int) -> int:
+        """The rank the caller set, or a method's own default."""
+        return self.rank if self.rank_given else default
 
 
 class Extension(Protocol):
@@ -107,6 +122,9 @@ class Method:
         Where it comes from.
     run : callable
         Takes a problem, the settings and the method's own parameters, gives a Completion.
+    memory : callable
+        Numbers of eight bytes that it holds at its peak, for given sizes and parameters: beyond what was given, with
+        the result. A method that needs more than is allowed is refused before it runs.
     parameters : Parameters
         Its own parameters: name, what is accepted, default, meaning. Printing it shows a table.
     shared : frozenset of str
@@ -137,6 +155,7 @@ class Method:
     random: bool
     reference: str
     run: RunMethod = field(repr=False, compare=False)
+    memory: Callable[[Sizes, Mapping[str, Any]], float] = field(repr=False, compare=False)
     parameters: Parameters = field(default_factory=Parameters, repr=False)
     shared: frozenset[str] = field(default=MEASURE, repr=False)
     original: Mapping[str, Any] = field(default_factory=dict, repr=False)
@@ -165,8 +184,8 @@ class Method:
             if name not in self.parameters:
                 known = ", ".join(self.parameters) or "none of its own"
                 raise InputError(f"method {self.name!r} has no parameter {name!r}; its parameters are {known}")
-        chosen = {**self.parameters.defaults, **(self.original if preset == "original" else {}), **given}
-        return self.parameters.checked(chosen)
+        chosen = {**(self.original if preset == "original" else {}), **given}
+        return {**self.parameters.defaults, **(self.parameters.checked(chosen) if chosen else {})}
 
     def refuse_unused(self, shared: Mapping[str, Any]) -> None:
         """Refuse shared parameters that were set and that this method does not use."""
@@ -181,6 +200,18 @@ class Method:
     def unused(self, shared: Mapping[str, Any]) -> list[str]:
         """Shared parameters that were set and that this method does not use."""
         return [name for name, value in shared.items() if name not in self.shared and value != SHARED[name]]
+
+
+class Registry(dict[str, Method]):
+    """Methods by name."""
+
+    def find(self, name: str) -> Method:
+        """Return the method of a name, or suggest the nearest one."""
+        if isinstance(name, str) and name in self:
+            return self[name]
+        near = difflib.get_close_matches(str(name), self, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise InputError(f"method={name!r} is unknown; {hint}use one of {', '.join(self)}")
 
 
 class MethodTable(tuple[Method, ...]):

@@ -8,17 +8,31 @@ from typing import Any
 import numpy as np
 
 from simcomplete._method.iterate import Limits
+from simcomplete._method.memory import block
 from simcomplete._method.params import Parameters, Words, parameter
-from simcomplete._method.problem import CandidatesQueries, Problem, Settings, Similarities
+from simcomplete._method.problem import CandidatesQueries, Problem, Similarities
+from simcomplete._method.settings import Settings
 from simcomplete._method.spec import Method, Sizes
 from simcomplete._posterior.all_rows.em import ITERATIONS
-from simcomplete._posterior.all_rows.select import RowsCompletion, complete_rows
-from simcomplete._posterior.all_rows.split import Whole, candidates_among
-from simcomplete._posterior.candidates.model import CandidateModel
-from simcomplete._posterior.candidates.moments import WIDE
+from simcomplete._posterior.all_rows.packing import BLOCK
+from simcomplete._posterior.all_rows.select import RANKS, RowsCompletion, complete_rows
+from simcomplete._posterior.all_rows.split import (
+    MIN_COMPLETE_ROWS,
+    MIN_COMPLETE_SHARE,
+    CompleteRowsModel,
+    candidates_among,
+)
+from simcomplete._posterior.candidates.fitting import (
+    MAX_DRAWN_ROWS,
+    OTHERS,
+    SIMULATED,
+    STREAM_ABOVE_SEARCHED,
+    STREAM_ABOVE_VALUES,
+)
+from simcomplete._posterior.candidates.model import BATCH, PASS_QUERIES, CandidateModel
+from simcomplete._posterior.candidates.moments import RANK, WIDE
 from simcomplete._posterior.extend import PosteriorExtension
-from simcomplete._posterior.model import Effort, Objective, diagonal_deficit, typical_length
-from simcomplete._posterior.shared.rows import Mask, Matrix
+from simcomplete._posterior.shared.rows import Effort, Objective, diagonal_deficit, typical_length
 from simcomplete._posterior.similarities.wiener import complete_similarities
 from simcomplete._result.completion import Completion
 from simcomplete._result.intervals import IntervalModel
@@ -28,6 +42,7 @@ from simcomplete._rows.derived import UnitRows
 from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.xp import to_numpy
 from simcomplete._similarity.measure import Measure
+from simcomplete._types import Mask, Matrix
 from simcomplete.errors import InputError
 
 # Every row incomplete, effort="fast": rows as they are, one rank.
@@ -48,7 +63,7 @@ def from_candidates(problem: CandidatesQueries, settings: Settings, params: dict
 
     The candidates' rows of the factor are an array where there are few, else made when they are asked for.
     """
-    P, Q = problem.candidates, np.asarray(to_numpy(problem.queries.array), dtype=np.float64)
+    P, Q = problem.candidates, np.asarray(to_numpy(problem.queries.array), dtype=np.float64, order="C")
     own: dict[str, Any] = {"effort": params["effort"], "objective": params["objective"], "progress": settings.progress}
     model, found = CandidateModel.fit_transform(P, Q, rng=settings.rng, **own)
     below = found.u
@@ -104,20 +119,20 @@ def from_whole_rows(problem: Problem, settings: Settings, params: dict[str, Any]
         choice=done.choice,
         interval_model=IntervalModel(uncertainty, done.interval_model.quantiles),
         status=Status("computed", f"expected similarities, calibrated on the {n_p} complete rows"),
-        model=(Whole(done.model[0], factor), 1.0),
+        model=(CompleteRowsModel(done.model[0], factor), 1.0),
     )
 
 
 def fit_rows(
     X: Matrix, rng: np.random.Generator, effort: Effort, objective: Objective, masks: Mask | None = None
-) -> RowsCompletion | Whole:
+) -> RowsCompletion | CompleteRowsModel:
     """Fit a model of rows of which some are incomplete, calibrated for `masks` or for their own."""
     whole = candidates_among(X)
     if whole is None:
         return fit_factors(X, rng, effort, masks=masks)
     masks = ~np.isnan(X[~whole]) if masks is None else masks
     model = CandidateModel.fit(HeldRows(X[whole]), masks, rng=rng, effort=effort, objective=objective, growing=True)
-    return Whole(model, model.vectors(X).u)
+    return CompleteRowsModel(model, model.vectors(X).u)
 
 
 def fit_factors(
@@ -161,7 +176,7 @@ def from_similarities(problem: Similarities, settings: Settings, params: dict[st
     )
 
 
-def extension(done: Completion, rows: RowTable, measure: Measure) -> PosteriorExtension:
+def posterior_extension(done: Completion, rows: RowTable, measure: Measure) -> PosteriorExtension:
     """What adds rows to a completion: the model that made it."""
     model, scale = done.model
     return PosteriorExtension(model, rows, scale, measure)
@@ -171,6 +186,48 @@ def work(sizes: Sizes, params: Mapping[str, Any]) -> float:
     """A Gram matrix in each space, and a Cholesky factor for every simulated mask; wide rows have a low-rank one."""
     each = sizes.d**3 if sizes.d <= WIDE else sizes.d * 96**2
     return {"fast": 0.3, "full": 1.0, "best": 5.0}[params["effort"]] * (8.0 * sizes.n * sizes.d**2 + 60.0 * each)
+
+
+def posterior_memory(s: Sizes, params: Mapping[str, Any]) -> float:
+    """By what was given: see the parts."""
+    if (
+        s.form == "similarities"
+    ):  # a copy, and eigenvectors of the candidates' block, of what they leave, and their work
+        return s.n**2 + 8.0 * s.n_candidates**2
+    if s.form == "candidates":
+        return memory_of_candidates(s, params["effort"])
+    seen = s.n_candidates + (1 - s.missing) * s.n_queries
+    if s.n_candidates >= max(MIN_COMPLETE_ROWS, MIN_COMPLETE_SHARE * seen):
+        return memory_of_candidates(s, params["effort"]) + 3.0 * s.n * s.d
+    # Second moments of every row's factors, a block at a time, and of every feature's loadings.
+    rank = max(FAST_ROWS["ranks"] if params["effort"] == "fast" else RANKS)
+    moments = (min(rank, s.n, s.d) + 1) ** 2
+    return 11.0 * s.n * s.d + min(7.0 * s.n * moments, 2 * BLOCK / 8) + 5.0 * s.d * moments
+
+
+def memory_of_candidates(s: Sizes, effort: str) -> float:
+    """Cosines of queries, real and simulated, with candidates; second moments; a factorisation for every mask."""
+    d, spaces, wide = s.d, 1 if effort == "fast" else 2, s.d > WIDE
+    streamed = s.n_candidates * d > (STREAM_ABOVE_SEARCHED if effort == "best" else STREAM_ABOVE_VALUES)
+    n = min(s.n, MAX_DRAWN_ROWS) if streamed else s.n
+    simulated = min(SIMULATED, s.n_candidates // 4)
+    asked = min(s.n_queries, PASS_QUERIES) + simulated
+    cosines = 3.9 * n * asked
+    if streamed:
+        cosines = 1.5 * n * asked + 4 * s.n + 0.5 * block(s.n_candidates * (5 * d + 4 * asked))
+    learnt = 85 * simulated * d + 29 * simulated * min(OTHERS, n - simulated) if effort == "best" else 0
+    table = (9 if wide else 2 * spaces) * n * d + (0 if wide else 7 * spaces + 2) * d**2
+    return table + spaces * min(s.n_queries, BATCH) * numbers_per_mask(s) + max(cosines, learnt)
+
+
+def numbers_per_mask(s: Sizes) -> float:
+    """What the factorisation for one mask takes."""
+    d, shown = s.d, (1 - s.missing) * s.d
+    if d > WIDE:
+        return (shown + RANK) * RANK
+    # Up to half of the features a Cholesky factor of what is shown; beyond, the precision of what is hidden as well.
+    beyond = min(max((0.55 - s.missing) / 0.1, 0.0), 1.0)
+    return (1 - beyond) * shown**2 + beyond * (d**2 - shown * (d - shown))
 
 
 METHODS = (
@@ -193,8 +250,9 @@ METHODS = (
             ),
         ),
         shared=frozenset(),
-        extend=extension,
+        extend=posterior_extension,
         work=work,
+        memory=posterior_memory,
         run=run,
     ),
 )

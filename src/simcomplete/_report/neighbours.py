@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from simcomplete._report.demo import Demo
 from simcomplete._report.figures import picture
-from simcomplete._result.search import top_k
+from simcomplete._result.search import Neighbours
+from simcomplete._rows.xp import top_k
 
 MAX_QUERIES = 6
 N_NEAREST = 5
@@ -27,7 +28,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Nearest:
+class NearestByMethod:
     """The candidates that a method finds nearest to a query, the most similar first."""
 
     method: str
@@ -44,15 +45,18 @@ class Query:
     n_hidden: int
     n_pixels: int
     digit: str
-    nearest: list[Nearest]
+    nearest: list[NearestByMethod]
 
 
 def first_queries(demo: Demo) -> list[Query]:
     """Return the first queries with the nearest candidates by S0 and by the completion."""
     count = min(MAX_QUERIES, demo.queries)
-    true = top_k(demo.query_block(demo.truth)[:count], n_true(demo)).ids
+    true = top_k(demo.query_block(demo.truth)[:count], n_true(demo))[0]
     methods = {"S0": demo.before, demo.featured: demo.after}
-    top = {name: top_k(demo.query_block(S)[:count], min(N_NEAREST, demo.candidates)) for name, S in methods.items()}
+    top = {
+        name: Neighbours(*top_k(demo.query_block(S)[:count], min(N_NEAREST, demo.candidates)))
+        for name, S in methods.items()
+    }
     return [
         _query(
             demo,
@@ -68,7 +72,7 @@ def n_true(demo: Demo) -> int:
     return min(N_TRUE, demo.candidates)
 
 
-def _query(demo: Demo, i: int, nearest: list[Nearest]) -> Query:
+def _query(demo: Demo, i: int, nearest: list[NearestByMethod]) -> Query:
     row = demo.candidates + i
     values, seen = demo.X[row].reshape(demo.image_shape), demo.observed[i].reshape(demo.image_shape)
     return Query(
@@ -82,9 +86,11 @@ def _query(demo: Demo, i: int, nearest: list[Nearest]) -> Query:
     )
 
 
-def _nearest(demo: Demo, name: str, ids: NDArray[np.int64], scores: NDArray[np.floating], true: set[int]) -> Nearest:
+def _nearest(
+    demo: Demo, name: str, ids: NDArray[np.int64], scores: NDArray[np.floating], true: set[int]
+) -> NearestByMethod:
     candidates = [
         Candidate(picture(demo.X[j].reshape(demo.image_shape)), str(demo.y[j]), score, j in true)
         for j, score in zip(ids.tolist(), scores.tolist(), strict=True)
     ]
-    return Nearest(name, candidates)
+    return NearestByMethod(name, candidates)

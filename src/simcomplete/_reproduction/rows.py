@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     try:
         text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
         rows = [json.loads(line) for line in text.splitlines() if line.strip()]
-    except (ValueError, EOFError, OSError) as error:
+    except (ValueError, EOFError, OSError, zlib.error, RecursionError) as error:
         raise FileFormatError(f"{path} is not a file of rows: {error}") from error
     if not all(isinstance(row, dict) for row in rows):
         raise FileFormatError(f"{path} is not a file of rows: a line is no JSON object")

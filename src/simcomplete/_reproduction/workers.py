@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -57,7 +58,8 @@ def run_in_processes(trials: Sequence[dict[str, Any]], limit: float, jobs: int =
                 ours, theirs = context.Pipe(duplex=False)
                 trial = waiting.popleft()
                 process = context.Process(target=_work, args=(theirs, trial, limit), daemon=True)
-                process.start()
+                with _interruptions_later():
+                    process.start()
                 theirs.close()
                 running[ours] = Worker(process, trial, time.monotonic() + SETUP_SECONDS)
             next_deadline = min(worker.deadline for worker in running.values())
@@ -74,6 +76,24 @@ def run_in_processes(trials: Sequence[dict[str, Any]], limit: float, jobs: int =
     finally:
         for pipe, worker in running.items():
             _end(pipe, worker)
+
+
+@contextlib.contextmanager
+def _interruptions_later() -> Iterator[None]:
+    """Hold Ctrl-C back while processes are started, so that they are started with it held back, and stay so.
+
+    A terminal sends it to all processes: one that is still loading modules would end with a traceback of its own.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    # Python starts this one with the first process, and lets Ctrl-C through again when it has: so before.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _receive(pipe: Connection, worker: Worker, limit: float) -> dict[str, Any] | None:

@@ -13,6 +13,7 @@ import hashlib
 import json
 import math
 import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -20,14 +21,15 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._rows.atomic import replacing
-from simcomplete._rows.budget import row_blocks
-from simcomplete._rows.files import header
+from simcomplete._rows.atomic import being_replaced, replacing
+from simcomplete._rows.budget import require, row_blocks
+from simcomplete._rows.json_files import read_json
+from simcomplete._rows.npy import read_header
 from simcomplete._rows.sink import write_npy_header
 from simcomplete._rows.source import SourceRows
 from simcomplete._rows.table import RowTable
 from simcomplete._rows.xp import to_numpy
-from simcomplete.errors import FileFormatError, InputError
+from simcomplete.errors import FileFormatError, InputError, SimcompleteError
 
 INDEX = "completion.json"
 FORMAT = "simcomplete-completion"
@@ -36,6 +38,7 @@ ARRAYS = frozenset(
     {"factor", "factor_below", "signs", "diagonal", "dense", "order", "candidates", "spread", "quantiles"}
 )
 READ_BELOW_BYTES = 2**22  # a table up to here is read into memory at once
+ATTEMPTS = 100  # at reading a folder that is replaced meanwhile
 AGAIN = "save the completion anew"
 
 # A short array, or a table of rows.
@@ -65,7 +68,8 @@ def write_archive(
            [0., 1.]])
     """
     check_target(path, overwrite)
-    with replacing(path) as draft:
+    needed = sum(array.nbytes for array in arrays.values())
+    with replacing(path, needed=needed, new=not overwrite) as draft:
         draft.mkdir()
         entries = {name: _write_array(draft / f"{name}.npy", array) for name, array in arrays.items()}
         index: dict[str, Any] = {"format": FORMAT, "version": VERSION, "arrays": entries, "facts": dict(metadata)}
@@ -73,14 +77,26 @@ def write_archive(
         with (draft / INDEX).open("w", encoding="utf-8") as stream:
             stream.write(json.dumps(index, indent=1, allow_nan=False) + "\n")
             _to_disk(stream)
+        if overwrite:  # again: writing may have taken long
+            check_target(path, overwrite)
 
 
 def check_target(path: Path, overwrite: bool) -> None:
-    """Refuse to write over what is there, unless it is a saved completion and may be replaced."""
+    """Refuse to write over what is there, unless it is a saved completion, nothing but that, and may be replaced."""
     if path.exists() and not overwrite:
         raise InputError(f"{path} exists already; choose another name, or pass overwrite=True to replace it")
-    if path.exists() and not (path / INDEX).is_file():
+    if not path.exists():
+        return
+    if not (path / INDEX).is_file():
         raise InputError(f"{path} exists and is not a saved completion; it is left alone: choose another name")
+    ours = {INDEX, *(f"{name}.npy" for name in ARRAYS)}
+    others = sorted(file.name for file in path.iterdir() if file.name not in ours or file.is_dir())
+    if others:
+        named = ", ".join(others[:5]) + (", ..." if len(others) > 5 else "")
+        raise InputError(
+            f"{path} holds {len(others)} files or folders that save() did not write: {named}; replacing it would "
+            "delete them: move them elsewhere, or choose another name"
+        )
 
 
 def _write_array(file: Path, array: Stored) -> dict[str, Any]:
@@ -114,7 +130,31 @@ def _to_disk(stream: IO[Any]) -> None:
 
 
 def read_archive(path: Path) -> Archive:
-    """Read what `write_archive` wrote, or say what is wrong with it."""
+    """Read what `write_archive` wrote, or say what is wrong with it.
+
+    A folder that is replaced by a new one meanwhile is read again from the start: all of it is old, or all is new.
+    """
+    for _ in range(ATTEMPTS):
+        before = _which(path)
+        try:
+            return _read_once(path)
+        except (SimcompleteError, OSError):
+            if before is None and being_replaced(path):
+                time.sleep(0.01)
+            elif _which(path) == before:
+                raise
+    raise FileFormatError(f"{path} is being replaced without end; load it when that is over")
+
+
+def _which(path: Path) -> tuple[int, ...] | None:
+    """Tell a saved completion from one that was put in its place."""
+    try:
+        return _identity(path / INDEX)
+    except OSError:
+        return None
+
+
+def _read_once(path: Path) -> Archive:
     if not path.exists():
         raise InputError(f"{path} does not exist; give the folder that save() or 'simcomplete complete -o' wrote")
     if not (path / INDEX).is_file():
@@ -127,10 +167,7 @@ def read_archive(path: Path) -> Archive:
 
 
 def _read_index(file: Path) -> dict[str, Any]:
-    try:
-        index = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise FileFormatError(f"{file} is not valid JSON (cut short?): {error}; {AGAIN}") from error
+    index = read_json(file, AGAIN)
     if not isinstance(index, dict) or index.get("format") != FORMAT:
         raise FileFormatError(f"{file} does not describe a saved completion; was it written by something else?")
     version = index.get("version")
@@ -139,8 +176,16 @@ def _read_index(file: Path) -> dict[str, Any]:
             f"{file} has format version {version!r} and this simcomplete reads 1 to {VERSION}; upgrade "
             f"simcomplete, or {AGAIN} with this one"
         )
-    if index.get("sha256") != digest_of(index):
+    arrays, facts = index.get("arrays"), index.get("facts")
+    try:
+        same = index.get("sha256") == digest_of(index)
+    except ValueError:  # NaN, which this program never writes
+        same = False
+    if not same or not isinstance(facts, dict) or not isinstance(arrays, dict):
         raise FileFormatError(f"{file} was changed after it was written; {AGAIN}")
+    for entry in arrays.values():
+        if not isinstance(entry, dict) or not {"shape", "dtype", "sha256"} <= set(entry):
+            raise FileFormatError(f"{file} does not describe a whole completion: an array has no shape; {AGAIN}")
     return index
 
 
@@ -150,10 +195,11 @@ def _read_array(file: Path, entry: Mapping[str, Any]) -> Stored:
         raise FileFormatError(f"{file} is missing; {AGAIN}")
     before = _identity(file)
     with file.open("rb") as stream:
-        shape, dtype, offset = header(stream, file)
-        if dtype.hasobject:
-            raise FileFormatError(f"{file} is not a readable .npy array: it holds Python objects, which are never read")
-        size = offset + math.prod(shape) * dtype.itemsize
+        found = read_header(stream, file)
+        shape, dtype, offset = found.shape, found.dtype, found.offset
+        if found.fortran and len(shape) > 1:
+            raise FileFormatError(f"{file} is stored by columns, which this program never does; {AGAIN}")
+        size = offset + found.n_bytes
         stream.seek(0)
         if os.fstat(stream.fileno()).st_size != size or _digest(stream) != entry["sha256"]:
             raise FileFormatError(f"{file} was cut short or changed after it was written; {AGAIN}")
@@ -161,6 +207,7 @@ def _read_array(file: Path, entry: Mapping[str, Any]) -> Stored:
             raise FileFormatError(f"{file} holds {dtype.str} {shape}, expected {entry['dtype']} {entry['shape']}")
         if len(shape) == 2 and size > READ_BELOW_BYTES:
             return SourceRows(_StoredRows(file.absolute(), shape, dtype, offset, before), str(file))
+        require(math.prod(shape) * dtype.itemsize, f"{file} with shape {shape}", AGAIN)
         stream.seek(offset)
         return np.fromfile(stream, dtype, math.prod(shape)).reshape(shape)
 

@@ -21,11 +21,11 @@ from simcomplete._result.certificate import Certificate
 from simcomplete._result.intervals import IntervalModel, around, required
 from simcomplete._result.matrix import Selection, SymmetricMatrix
 from simcomplete._result.rows import positions_of, refuse_two_readings, resolve_rows
-from simcomplete._result.search import Neighbours, nearest, scope
+from simcomplete._result.search import Neighbours, nearest, rows_or_queries, scope
 from simcomplete._result.status import Status
 from simcomplete._result.summary import html_table, rank_in_words, summary
 from simcomplete._result.validity import Validity, validate
-from simcomplete._rows.table import as_table
+from simcomplete._rows.table import as_row_table
 from simcomplete._rows.xp import Array, to_numpy
 from simcomplete._similarity.exact import CandidateBlock, CandidateRows
 from simcomplete._similarity.measure import Evidence
@@ -103,7 +103,7 @@ class Completion:
         Where rows are not all in memory it can still be used as an array: slices of rows, ``.T``, products, sums and
         means go block by block, ``np.asarray`` reads it whole.
         """
-        return None if self.matrix.factor is None else as_table(self.matrix.factor).array_like
+        return None if self.matrix.factor is None else as_row_table(self.matrix.factor).array_like
 
     @property
     def signs(self) -> Array | None:
@@ -190,7 +190,7 @@ class Completion:
         Neighbours
             `ids`, int64 (rows, k): positions among the candidates, best first, ties by lower id; `scores` beside.
         """
-        wanted = positions_of(self._resolve("queries" if rows is None else rows, "rows"))
+        wanted = positions_of(self._resolve(rows_or_queries(rows, self.n_queries), "rows"))
         k, among = scope(k, wanted, self.n_candidates)
         if isinstance(index, str):
             index = self._indexes.get(kind_of(index), progress)

@@ -43,7 +43,7 @@ class IntervalModel:
         self, level: float, rows: NDArray[np.int64], cols: NDArray[np.int64], first_query: int = 0
     ) -> NDArray[np.float64]:
         """Half-widths of the intervals of pairs, by positions in the result; rows before `first_query` are complete."""
-        if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
+        if isinstance(level, bool) or not isinstance(level, (int, float, np.floating)) or not 0 < level < 1:
             raise InputError(f"level={level!r} must be a number between 0 and 1, such as 0.9")
         z = float(np.interp(level, np.linspace(0, 1, len(self.quantiles)), self.quantiles))
         a, b = (self._squared_spread(which, first_query) for which in (rows[:, None], cols[None, :]))
@@ -51,8 +51,9 @@ class IntervalModel:
         return np.where(rows[:, None] == cols[None, :], 0.0, z * spread)
 
     def _squared_spread(self, positions: NDArray[np.int64], first_query: int) -> NDArray[np.float64]:
-        at = positions - first_query
-        return np.where(at < 0, 0.0, self.spread[np.maximum(at, 0)] ** 2)
+        # Complete rows take the 0 that is put before the queries; there may be no queries at all.
+        spread = np.concatenate([[0.0], self.spread])[np.maximum(positions - first_query + 1, 0)]
+        return np.asarray(spread**2)
 
     @property
     def confidence(self) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._rows.budget import require, row_blocks
-from simcomplete._rows.table import as_table
+from simcomplete._rows.table import as_row_table
 from simcomplete._rows.xp import Array, astype, like, namespace, set_entries, to_numpy, zeros
 
 Selection = slice | NDArray[np.int64]  # rows of the result: consecutive ones, or positions
@@ -87,7 +87,7 @@ class SymmetricMatrix:
             return None if x is None else namespace(x).take(x, like(order, x), axis=0)
 
         dense = None if self.dense is None else taken(taken(self.dense).T).T  # type: ignore[union-attr]
-        factor = None if self.factor is None else as_table(self.factor).take(order)
+        factor = None if self.factor is None else as_row_table(self.factor).take(order)
         return replace(self, factor=factor, diagonal=taken(self.diagonal), dense=dense)
 
     def factor_eigenvalues(self) -> Array:
@@ -114,7 +114,7 @@ class SymmetricMatrix:
             whole = replace(self, diagonal=None).block(slice(0, self.n), slice(0, self.n))
             w, eps = xp.linalg.eigvalsh(xp.astype(whole, xp.float64)), float(xp.finfo(whole.dtype).eps)
         size = np.abs(to_numpy(w))
-        return int(np.sum(size > self.n * eps * size.max()))
+        return int(np.sum(size > self.n * eps * size.max(initial=0.0)))
 
     def diag(self) -> Array:
         """Return the diagonal of S."""
@@ -132,7 +132,7 @@ class SymmetricMatrix:
         """F_rows diag(signs) F_cols^T; of a factor that is not in memory, the longer side is read in parts."""
         F = self.factor
         short, long = (rows, cols) if length(rows, self.n) <= length(cols, self.n) else (cols, rows)
-        if as_table(F).held is not None:
+        if as_row_table(F).held is not None:
             short, long = rows, cols
         left = take(F, short)
         left = left if self.signs is None else left * self.signs
@@ -164,13 +164,13 @@ def row_lengths(F: Array, signs: Array | None) -> Array:
     def lengths(rows: Array, _: int) -> Array:
         return namespace(rows).sum(rows * rows if signs is None else rows * rows * signs, axis=1)
 
-    table = as_table(F)
+    table = as_row_table(F)
     return table.fold(lengths, below, bytes_per_row=3 * 8 * table.d, label="lengths", progress=False)
 
 
 def own_entries(dense: Array) -> Array:
     """The diagonal of a dense matrix, block by block."""
-    table = as_table(dense)
+    table = as_row_table(dense)
     xp = table.xp
 
     def own(rows: Array, start: int) -> Array:
@@ -181,7 +181,7 @@ def own_entries(dense: Array) -> Array:
 
 def triangular(F: Array) -> Array:
     """R of F = Q R in float64, block by block: R of two blocks is that of their two R, one below the other."""
-    table = as_table(F)
+    table = as_row_table(F)
     xp = table.xp
 
     def root(rows: Array, _: int = 0) -> Array:
@@ -200,7 +200,7 @@ def gram(F: Array) -> Array:
         part = astype(rows, xp.float64)
         return part.T @ part
 
-    table = as_table(F)
+    table = as_row_table(F)
     return table.fold(product, lambda a, b: a + b, bytes_per_row=2 * 8 * table.d, label="products", progress=False)
 
 
@@ -211,7 +211,7 @@ def length(rows: Selection, n: int) -> int:
 
 def parts(x: Array, rows: Selection) -> list[Selection]:
     """Cut a selection of rows into such as may be read at a time; in memory they stay in one piece."""
-    table = as_table(x)
+    table = as_row_table(x)
     count = length(rows, table.n)
     if table.held is not None or not count:
         return [rows]
@@ -227,7 +227,7 @@ def take(x: Array, rows: Selection) -> Array:
     """Select rows: a view for a slice, a copy for positions."""
     if isinstance(rows, slice):
         return x[rows, :]
-    return as_table(x).take(rows)
+    return as_row_table(x).take(rows)
 
 
 def same(rows: Selection, cols: Selection) -> bool:

@@ -98,8 +98,8 @@ def _resolve(rows: Any, name: str, n: int, labels: list[str] | None) -> Selectio
     if isinstance(rows, slice):
         try:
             start, stop, step = rows.indices(n)
-        except TypeError as error:
-            raise InputError(f"{name}={rows!r} must have whole numbers as its ends: {error}") from error
+        except (TypeError, ValueError) as error:  # ends that are no numbers, or steps of 0
+            raise InputError(f"{name}={rows!r} must have whole numbers, and a step other than 0: {error}") from error
         return slice(start, max(start, stop)) if step == 1 else np.arange(n)[rows]
     asked = _as_flat_array(rows, name)
     if asked.dtype.kind in "iu" or not asked.size:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from simcomplete._result.matrix import SymmetricMatrix, take
 from simcomplete._rows.budget import row_blocks
-from simcomplete._rows.table import RowTable, as_table
-from simcomplete._rows.xp import Array, astype, is_numpy, largest, like, namespace, to_numpy
+from simcomplete._rows.table import RowTable, as_row_table
+from simcomplete._rows.xp import Array, astype, is_numpy, like, namespace, to_numpy, top_k
 from simcomplete.errors import InputError
 
 PART = 4096  # rows searched for in one pass over the candidates
@@ -50,6 +50,8 @@ def nearest(
     progress : bool, optional
         None shows progress on a terminal, False never.
     """
+    if not len(rows):
+        return Neighbours(np.zeros((0, k), np.int64), np.zeros((0, k), to_numpy(S.array[:1, :1]).dtype))
     parts = [rows[start : start + PART] for start in range(0, len(rows), PART)]
     own = [part - candidates.start if exclude_self else None for part in parts]
     if S.factor is None:
@@ -66,7 +68,7 @@ def _in_dense(
     found = []
     for part in row_blocks(len(rows), n * 8 * 3, like=S.array):
         block = S.block(rows[part], candidates)
-        found.append(top_k(block if own is None else without_self(block, own[part]), k))
+        found.append(Neighbours(*top_k(block if own is None else without_self(block, own[part]), k)))
     return Neighbours(*(np.concatenate(both) for both in zip(*found, strict=True)))
 
 
@@ -82,7 +84,7 @@ def among(u: Array, candidates: Array | RowTable, k: int, progress: bool | None 
 
 def _best(candidates: Array | RowTable, work: BestOf, progress: bool | None) -> Neighbours:
     width = 8 * (2 * int(work.left.shape[1]) + 4 * int(work.left.shape[0]))
-    return as_table(candidates).fold(work, work.merge, bytes_per_row=width, label="search", progress=progress)
+    return as_row_table(candidates).fold(work, work.merge, bytes_per_row=width, label="search", progress=progress)
 
 
 def _in_factor(
@@ -138,25 +140,13 @@ def best_of_both(a: Neighbours, b: Neighbours, k: int) -> Neighbours:
     return Neighbours(np.take_along_axis(ids, order, axis=1), np.take_along_axis(scores, order, axis=1))
 
 
-def top_k(scores: Array, k: int) -> Neighbours:
-    """Return the `k` largest of every row, best first, ties by lower position.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> top_k(np.array([[0.5, 0.9, 0.5, 0.1]]), 2).ids
-    array([[1, 0]])
-    """
-    if not is_numpy(scores):
-        return Neighbours(*largest(scores, k))
-    n = scores.shape[1]
-    ids = np.empty((len(scores), k), dtype=np.int64)
-    # The k-th largest value of each row; all larger ones are in, and equal ones by position.
-    limit = np.partition(scores, n - k, axis=1)[:, n - k] if k < n else scores.min(axis=1)
-    for i, row in enumerate(scores):
-        good = np.flatnonzero(row >= limit[i])
-        ids[i] = good[np.argsort(-row[good], kind="stable")][:k]
-    return Neighbours(ids, np.take_along_axis(scores, ids, axis=1))
+def rows_or_queries(rows: Any, n_queries: int) -> Any:
+    """The rows to search for: the queries where none are named, and there are some."""
+    if rows is None and not n_queries:
+        raise InputError(
+            "every row is a candidate: there are no queries; say which rows to search for: rows='candidates'"
+        )
+    return "queries" if rows is None else rows
 
 
 def check_k(k: Any) -> int:

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from simcomplete._result.archive import Stored, check_target, read_archive, write_archive
 from simcomplete._result.certificate import Certificate
+from simcomplete._result.fits import check_facts, check_fit
 from simcomplete._result.intervals import IntervalModel
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.plain import plain
 from simcomplete._result.status import Status
 from simcomplete._rows.derived import UnitRows
-from simcomplete._rows.table import as_table
+from simcomplete._rows.table import as_row_table
 from simcomplete._rows.xp import to_numpy
 from simcomplete._similarity import exact as exact_candidates
 from simcomplete._similarity.measure import Evidence
-from simcomplete.errors import FileFormatError
+from simcomplete.errors import FileFormatError, SimcompleteError
 
 if TYPE_CHECKING:
     from simcomplete._result.completion import Completion
@@ -58,12 +59,12 @@ def to_arrays_and_metadata(done: Completion, *, candidates: bool = True) -> tupl
     if candidates and done.exact is not None:
         arrays["candidates"], metadata["exact"] = done.exact.to_table_and_metadata()
     if S.factor is None:
-        arrays["dense"] = as_table(S.dense)
+        arrays["dense"] = as_row_table(S.dense)
     elif candidates and done.exact is not None and done.exact.are_first_rows_of(S.factor):
         metadata["factor"] = UNIT_CANDIDATES
-        arrays["factor_below"] = as_table(S.factor[done.n_candidates :, :])
+        arrays["factor_below"] = as_row_table(S.factor[done.n_candidates :, :])
     else:
-        arrays["factor"] = as_table(S.factor)
+        arrays["factor"] = as_row_table(S.factor)
     return arrays, metadata
 
 
@@ -71,8 +72,13 @@ def read(path: Path) -> dict[str, Any]:
     """Read and check a folder; return what the constructor of Completion takes."""
     arrays, metadata, version = read_archive(path)
     try:
-        return from_arrays_and_metadata(arrays, _from_version_1(metadata) if version == 1 else metadata)
-    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        facts = _from_version_1(metadata) if version == 1 else metadata
+        check_facts(facts)
+        check_fit(arrays, facts)
+        return from_arrays_and_metadata(arrays, facts)
+    except SimcompleteError as error:
+        raise FileFormatError(f"{path}: its parts do not fit each other: {error}; save the completion anew") from error
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise FileFormatError(
             f"{path} does not describe a whole completion: {error!r}; save the completion anew"
         ) from error
@@ -83,10 +89,10 @@ def from_arrays_and_metadata(arrays: dict[str, Any], metadata: dict[str, Any]) -
     bounds, certificate, evidence = metadata["bounds"], metadata["certificate"], metadata["evidence"]
     exact, factor = None, arrays.get("factor")
     if "candidates" in arrays:
-        table = as_table(arrays["candidates"])
+        table = as_row_table(arrays["candidates"])
         exact = exact_candidates.from_table_and_metadata(table, metadata["exact"])
         factor = (
-            UnitRows(table, as_table(arrays["factor_below"]).whole())
+            UnitRows(table, as_row_table(arrays["factor_below"]).whole())
             if metadata["factor"] == UNIT_CANDIDATES
             else factor
         )

@@ -11,7 +11,7 @@ import numpy as np
 
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._rows.budget import block_bytes, row_blocks
-from simcomplete._rows.table import as_table
+from simcomplete._rows.table import as_row_table
 from simcomplete._rows.xp import Array, device, namespace, to_numpy
 from simcomplete._similarity.exact import CandidateBlock, CandidateRows
 
@@ -88,7 +88,7 @@ def validate(S: SymmetricMatrix, exact: ExactCandidates | None) -> Validity:
         Candidates whose similarities are known; without any, that check has nothing to fail on.
     """
     if S.dense is not None:
-        S = replace(S, dense=as_table(S.dense).whole())
+        S = replace(S, dense=as_row_table(S.dense).whole())
     xp = namespace(S.array)
     tol = 1e-4 if S.array.dtype == xp.float32 else 1e-8
     diag = to_numpy(S.diag())

@@ -15,28 +15,39 @@ from simcomplete._rows.derived import scaled
 from simcomplete._rows.xp import Array, astype, namespace, set_diagonal, zeros
 from simcomplete.errors import InputError
 
+ROUNDING = 64  # units in the last place of a sum of squares
+
 
 def unit_diagonal(S: SymmetricMatrix) -> SymmetricMatrix:
     """Rescale rows and columns so that the diagonal is 1; a row without any similarity is similar to itself alone."""
     xp = namespace(S.array)
     own = S.diag()
     nonzero = own > 0
-    if bool(xp.any(own < 0)):
+    if bool(xp.any(own < 0)) or _is_rounding(S, own):
         raise InputError(
-            "the diagonal has negative entries, so rows cannot be rescaled to a unit diagonal; use a method "
-            "whose result is positive semi-definite"
+            "the diagonal has negative entries, or zeros in rows that are not zero: they have no unit diagonal; "
+            "use a method whose result is positive semi-definite"
         )
     nonzero_or_one = xp.where(nonzero, own, xp.ones_like(own))
     root = xp.sqrt(nonzero_or_one)
     zero_rows = xp.astype(~nonzero, own.dtype)
     if S.factor is None:
-        dense: Array = S.dense / root[:, None] / root[None, :]
+        dense: Array = S.dense / (root[:, None] * root[None, :])  # one division: symmetric to the bit
         set_diagonal(dense, xp.ones_like(own))
         return replace(S, dense=dense, unit=S.psd_by_form)
     diagonal = zero_rows if S.diagonal is None else S.diagonal / nonzero_or_one + zero_rows
     keep = S.diagonal is not None or bool(xp.any(~nonzero))
     F = scaled(S.factor, 1 / root)
     return replace(S, factor=F, diagonal=diagonal if keep else None, unit=S.psd_by_form)
+
+
+def _is_rounding(S: SymmetricMatrix, own: Array) -> bool:
+    """Whether a diagonal entry is what rounding leaves of squares that cancel, in a factor with signs."""
+    if S.signs is None:
+        return False
+    xp = namespace(own)
+    size = replace(S, signs=None).diag()
+    return bool(xp.any((size > 0) & (own <= ROUNDING * float(xp.finfo(own.dtype).eps) * size)))
 
 
 def keep_candidates(S: SymmetricMatrix, exact: Any) -> SymmetricMatrix:
@@ -74,10 +85,10 @@ def keep_candidates(S: SymmetricMatrix, exact: Any) -> SymmetricMatrix:
     if S.signs is not None:
         signs[:r] = S.signs
         signs[wide - r :] = -S.signs
-    diagonal = S.diagonal
-    if diagonal is not None:
-        own = xp.sum(factor[:n_p, r : wide - r] ** 2, axis=1)
-        diagonal = xp.concat([xp.where(own > 0, 1 - own, xp.ones_like(own)), diagonal[n_p:]])
+    diagonal, own = S.diagonal, xp.sum(factor[:n_p, r : wide - r] ** 2, axis=1)
+    if diagonal is not None or bool(xp.any(own == 0)):  # a candidate that is zero is like itself, and has no unit row
+        below = zeros(F, (n - n_p,)) if diagonal is None else diagonal[n_p:]
+        diagonal = xp.concat([xp.where(own > 0, 1 - own, xp.ones_like(own)), below])
     return SymmetricMatrix(factor=factor, signs=signs, diagonal=diagonal, bounds=S.bounds)
 
 

@@ -1,17 +1,50 @@
-"""Files that are written whole or not at all."""
+"""Files and folders that are written whole or not at all.
+
+What is written grows in a temporary folder beside its final place, and is moved there in one step. Readers find the old
+or the new, and of two writers at once one is last: see `swap`. A temporary folder is locked for as long as its process
+lives; one that a killed process left behind is removed by the next that writes to the same place.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import glob
+import importlib
+import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+
+from simcomplete._rows.budget import readable
+from simcomplete._rows.swap import put_in_place, put_new
+from simcomplete.errors import DiskFullError
+
+fcntl: Any = None  # on Windows, where what a killed process left behind stays there
+with contextlib.suppress(ImportError):
+    fcntl = importlib.import_module("fcntl")
+
+ASIDE = "old"  # within a temporary folder: what was at the final place, until the new is there
+DRAFT_ENDING = ".simcomplete-draft"
+# A disk or a quota that is full, and a file that is larger than the system allows (ulimit -f).
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, *, needed: int | Callable[[], int | None] | None = None, new: bool = False) -> Iterator[Path]:
     """Give a temporary name beside `path`; move it into place at the end, or remove it on any error.
+
+    Parameters
+    ----------
+    path : Path
+        The final place of a file or folder.
+    needed : int or callable, optional
+        Bytes that will be written; where the disk has less room, nothing is begun. A function is asked for them when
+        writing fails.
+    new : bool
+        Refuse to replace what another process has put there meanwhile.
 
     Examples
     --------
@@ -22,23 +55,96 @@ def replacing(path: Path) -> Iterator[Path]:
     >>> target.read_text()
     '42'
     """
-    folder: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-        draft = folder / path.name
-        yield draft
-        if path.is_dir():  # a folder cannot be replaced in one step: the old one is moved away first
-            path.rename(folder / "old")
-        try:
-            draft.replace(path)
-        except BaseException:
-            if (folder / "old").exists():
-                (folder / "old").rename(path)
-            raise
+        _remove_left_behind(path)
+        if isinstance(needed, int):
+            check_room(path, needed)
+        with _draft_folder(path) as folder:
+            draft = folder / path.name
+            yield draft
+            if new:
+                put_new(draft, path)
+            else:
+                put_in_place(draft, path, folder / ASIDE)
+    except DiskFullError:
+        raise
     except OSError as error:
+        if error.errno in NO_ROOM:
+            size = needed() if callable(needed) else needed
+            raise no_room(path, size, error.strerror or "the disk is full") from error
         error.add_note(f"nothing was written to {path}: is there room and permission?")
         raise
+
+
+def being_replaced(path: Path) -> bool:
+    """Whether another process has moved the old away, and the new is not there yet."""
+    return any((folder / ASIDE).exists() for folder in _drafts(path))
+
+
+def check_room(path: Path, needed: int) -> None:
+    """Raise DiskFullError where fewer bytes are free than are needed."""
+    usage = shutil.disk_usage(path.parent)
+    if usage.total and needed > usage.free:  # some network file systems say 0 of 0
+        raise no_room(path, needed, os.strerror(errno.ENOSPC))
+
+
+def no_room(path: Path, needed: int | None, reason: str) -> DiskFullError:
+    """Return the error for a disk that has no room."""
+    free = readable(shutil.disk_usage(path.parent).free) if path.parent.is_dir() else "nothing"
+    wanted = "more" if needed is None else readable(needed)
+    return DiskFullError(
+        f"{path}: {reason}: {wanted} needed and {free} free in {path.parent.absolute()}; nothing was written, and what "
+        "was there is as it was: make room, raise the limit on the size of files (ulimit -f), or write elsewhere"
+    )
+
+
+@contextlib.contextmanager
+def _draft_folder(path: Path) -> Iterator[Path]:
+    """Make a temporary folder beside a path, locked while it is in use and removed afterwards."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=DRAFT_ENDING, dir=path.parent))
+        lock = _locked(folder)
+        # Another process may have taken it for one left behind, between its making and its lock.
+        if folder.is_dir():
+            break
+        _unlock(lock)
+    try:
+        yield folder
     finally:
-        if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+        _unlock(lock)
+
+
+def _remove_left_behind(path: Path) -> None:
+    """Remove temporary folders for this path whose process is gone: nobody holds their lock."""
+    for folder in _drafts(path):
+        lock = None if fcntl is None or folder.is_symlink() else _locked(folder)
+        if lock is not None:
             shutil.rmtree(folder, ignore_errors=True)
+            _unlock(lock)
+
+
+def _drafts(path: Path) -> Iterator[Path]:
+    return path.parent.glob(f".{glob.escape(path.name)}.*{DRAFT_ENDING}")
+
+
+def _locked(folder: Path) -> Any:
+    """Lock a folder for this process; None where another has it, or where there are no locks."""
+    if fcntl is None:
+        return None
+    try:
+        lock = os.open(folder, os.O_RDONLY)
+    except OSError:  # removed meanwhile
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        return None
+    return lock
+
+
+def _unlock(lock: Any) -> None:
+    if lock is not None:
+        os.close(lock)

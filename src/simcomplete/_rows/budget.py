@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator
 from contextvars import ContextVar
 from pathlib import Path
@@ -17,6 +18,7 @@ from simcomplete.errors import InputError, MemoryLimitError
 BLOCK_BYTES = 64 * 2**20
 ACCELERATOR_BYTES = 2**32  # small blocks would keep it waiting
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+AMOUNT = re.compile(r"\s*([\d.]+(?:e[+-]?\d+)?)\s*([a-z]*)\s*", re.IGNORECASE)
 
 _limit: ContextVar[int | None] = ContextVar("block_bytes", default=None)
 
@@ -69,7 +71,7 @@ def working_memory(memory: Any) -> Iterator[None]:
     if memory is None:
         yield
         return
-    token = _limit.set(as_bytes(memory))
+    token = _limit.set(parse_bytes(memory))
     try:
         yield
     finally:
@@ -81,28 +83,27 @@ def memory_limit() -> int | None:
     return _limit.get()
 
 
-def as_bytes(memory: Any) -> int:
+def parse_bytes(memory: Any, name: str = "memory") -> int:
     """Read a number of bytes, or words such as "2 GiB".
 
     Examples
     --------
-    >>> as_bytes("1.5 GiB"), as_bytes(4096)
+    >>> parse_bytes("1.5 GiB"), parse_bytes(4096)
     (1610612736, 4096)
     """
     number, unit = memory, "B"
-    if isinstance(memory, str):
-        unit = memory.lstrip("0123456789. ").strip().upper() or "B"
-        number = memory[: len(memory) - len(memory.lstrip("0123456789. "))]
+    if isinstance(memory, str) and (words := AMOUNT.fullmatch(memory)):
+        number, unit = words[1], words[2].upper() or "B"
     try:
         size = int(float(number) * UNITS[unit])
     except (KeyError, TypeError, ValueError, OverflowError):
         size = 0
     if isinstance(memory, bool) or size < 1:
-        raise InputError(f"memory={memory!r} is no amount of memory; give bytes, or words such as '2 GiB'")
+        raise InputError(f"{name}={memory!r} is no amount of memory; give bytes, or words such as '2 GiB'")
     return size
 
 
-# Environment variable that replaces the measured free memory, in bytes: for containers that do not tell.
+# Environment variable that replaces the measured free memory, for containers that do not tell: bytes, or "2 GiB".
 LIMIT_VARIABLE = "SIMCOMPLETE_MEMORY"
 
 
@@ -113,7 +114,7 @@ def available_bytes() -> int:
     """
     limit = os.environ.get(LIMIT_VARIABLE)
     if limit:
-        return int(float(limit))
+        return parse_bytes(limit, LIMIT_VARIABLE)
     free = int(psutil.virtual_memory().available)
     group = _control_group()
     return free if group is None else min(free, group)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._rows.budget import memory_limit, working_memory
-from simcomplete._rows.passes import Part, Target, Work, fill, fold
+from simcomplete._rows.passes import Part, Target, Work, fill_array, fold
 from simcomplete._rows.progress import PATIENCE, shown
 from simcomplete._rows.source import SourceRows, checked
 from simcomplete.errors import InputError, optional
@@ -153,5 +153,7 @@ def _map_chunk(
     rows = checked(np.asarray(chunk), chunk.shape, name, start, complete).astype(kind, copy=False)
     out = np.empty((len(rows), width), dtype)
     with working_memory(memory):
-        fill(out, rows, lambda X, k: work(X, start + k), bytes_per_row=bytes_per_row, label="block", progress=False)
+        fill_array(
+            out, rows, lambda X, k: work(X, start + k), bytes_per_row=bytes_per_row, label="block", progress=False
+        )
     return out

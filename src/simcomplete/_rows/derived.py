@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._rows.passes import Part, Work
-from simcomplete._rows.table import HeldRows, RowTable, as_table
-from simcomplete._rows.xp import Array, Namespace, astype, like, namespace
+from simcomplete._rows.table import HeldRows, RowTable, as_row_table
+from simcomplete._rows.xp import Array, Namespace, astype, like, unit_array
 
 
 class UnitRows(RowTable):
@@ -36,7 +36,7 @@ class UnitRows(RowTable):
     """
 
     def __init__(self, source: Array | RowTable, below: Array = None) -> None:
-        self.source = as_table(source)
+        self.source = as_row_table(source)
         self.below = None if below is None else HeldRows(below)
         m = 0 if self.below is None else self.below.n
         super().__init__((self.source.n + m, self.source.d), self.source.dtype, self.source.device)
@@ -45,6 +45,11 @@ class UnitRows(RowTable):
     def xp(self) -> Namespace:
         """The source's own library."""
         return self.source.xp
+
+    @property
+    def held_part(self) -> tuple[Array | None, int]:
+        """The rows that come after those of the source."""
+        return None if self.below is None else self.below.array, self.source.n
 
     def like(self, values: NDArray[Any], dtype: Any = None) -> Array:
         """Bring a NumPy array to the library and device of the source."""
@@ -85,7 +90,7 @@ class UnitRows(RowTable):
         return total if self.below is None else merge(total, work(self.below.array, self.source.n))
 
     def _unit(self, rows: Array) -> Array:
-        return astype(unit(rows), self.dtype)
+        return astype(unit_array(rows), self.dtype)
 
 
 class ScaledRows(RowTable):
@@ -123,16 +128,8 @@ class ScaledRows(RowTable):
 
 def scaled(rows: Array | RowTable, scale: Array) -> Any:
     """Rows times a number each: an array where the rows are in memory, else made when they are asked for."""
-    table = as_table(rows)
+    table = as_row_table(rows)
     return ScaledRows(table, scale) if table.held is None else table.held * scale[:, None]
-
-
-def unit(rows: Array) -> Array:
-    """Rows divided by their length, in float64; zero rows stay."""
-    xp = namespace(rows)
-    wide = astype(rows, xp.float64)
-    length = xp.sqrt(xp.sum(wide * wide, axis=1, keepdims=True))
-    return wide / xp.where(length > 0, length, xp.ones_like(length))
 
 
 @dataclass(frozen=True)
@@ -144,4 +141,4 @@ class OnUnitRows(Generic[Part]):
 
     def __call__(self, X: Array, start: int) -> Part:
         """Do it."""
-        return self.work(astype(unit(X), self.dtype), start)
+        return self.work(astype(unit_array(X), self.dtype), start)

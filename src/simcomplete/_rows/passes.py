@@ -61,12 +61,12 @@ def stacked(
     n, dtype = int(source.shape[0]), below.dtype if dtype is None else dtype
     shape = (n + int(below.shape[0]), int(below.shape[1]))
     V = zeros(below, shape, dtype) if target is None else target(shape, dtype)
-    fill(V, source, work, bytes_per_row=bytes_per_row, label=label, progress=progress)
+    fill_array(V, source, work, bytes_per_row=bytes_per_row, label=label, progress=progress)
     V[slice(n, shape[0]), :] = astype(below, dtype)
     return V
 
 
-def fill(
+def fill_array(
     target: Array,
     source: Array,
     work: Work[Array],
@@ -95,7 +95,7 @@ def _worked(
         threads = _threads()
         blocks = row_blocks(n, bytes_per_row * threads, like=source)
     if threads == 1 or len(blocks) < 2 * threads:
-        for rows in track(blocks, label, progress):
+        for rows in track(blocks, label, progress) if len(blocks) > 1 else blocks:
             yield rows, work(source[rows, :], rows.start)
         return
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:

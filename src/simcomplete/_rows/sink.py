@@ -5,6 +5,7 @@ Rows are written through the file and never through a map of it: a full disk is 
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 from collections.abc import Callable
@@ -15,12 +16,14 @@ from typing import IO, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._rows.atomic import replacing
+from simcomplete._rows.atomic import check_room, replacing
 from simcomplete._rows.budget import row_blocks
 from simcomplete._rows.dask import DaskRows, computed
+from simcomplete._rows.npy import NpyFile
 from simcomplete._rows.progress import track
 from simcomplete._rows.source import SourceRows
 from simcomplete._rows.xp import to_numpy
+from simcomplete._rows.zarr_files import opened_zarr
 from simcomplete.errors import InputError, optional
 
 CHUNK = 2**24  # bytes in a chunk of a zarr array, before it is packed
@@ -50,9 +53,10 @@ class Output:
         self._stack = ExitStack()
         self._stream: IO[bytes] | None = None
         self._rows: _RowWriter | None = None
+        self._needed: int | None = None
 
     def __enter__(self) -> Self:
-        self.draft = self._stack.enter_context(replacing(self.path))
+        self.draft = self._stack.enter_context(replacing(self.path, needed=lambda: self._needed, new=True))
         return self
 
     def __exit__(self, *error: Any) -> bool | None:
@@ -66,12 +70,13 @@ class Output:
     def table(self, shape: tuple[int, int], dtype: Any) -> _RowWriter:
         """Make the table; its rows are written by assignment to slices, in order. A second one takes its place."""
         self._clear()
+        self._needed = math.prod(shape) * np.dtype(dtype).itemsize
         if self.path.suffix == ".zarr":
-            zarr = optional("zarr", extra="dask", purpose="writing a .zarr")
             rows = max(1, min(shape[0], CHUNK // (8 * shape[1])))
-            made = zarr.create_array(str(self.draft), shape=shape, dtype=np.dtype(dtype), chunks=(rows, shape[1]))
+            made = new_zarr(self.draft, shape, dtype, chunks=(rows, shape[1]))
             self._rows = _RowWriter(_ChunkWriter(made), np.dtype(dtype), shape)
             return self._rows
+        check_room(self.path, self._needed)
         self._stream = stream = self._stack.enter_context(self.draft.open("wb"))
         write_npy_header(stream, shape, dtype)
         self._rows = _RowWriter(lambda _, rows: stream.write(rows.data), np.dtype(dtype), shape)
@@ -89,7 +94,10 @@ class Output:
         """Write a whole table, block by block; one of dask to a .zarr by its workers."""
         if isinstance(table, DaskRows) and self.path.suffix == ".zarr":
             self._clear()
-            computed(table.base.rechunk({0: "auto", 1: -1}).to_zarr(str(self.draft), compute=False), progress)
+            base = table.base.rechunk({0: "auto", 1: -1})
+            made = new_zarr(self.draft, base.shape, base.dtype, chunks=base.chunksize)
+            # Every task writes whole chunks of the array, so that none needs a lock.
+            computed(base.rechunk(base.chunksize).store(made, lock=False, compute=False), progress)
             return
         target = self.table((int(table.shape[0]), int(table.shape[1])), to_numpy(table[:1, :]).dtype)
         for rows in track(row_blocks(int(table.shape[0]), 24 * int(table.shape[1])), "writing", progress):
@@ -100,9 +108,14 @@ class Output:
         if self._stream is not None and not self._stream.closed:
             self._stream.flush()
             os.fsync(self._stream.fileno())
-        if self.path.suffix == ".npy":
-            return np.load(where, mmap_mode="r")
-        return SourceRows(optional("zarr", extra="dask", purpose="a .zarr").open_array(str(where), mode="r"), "out")
+        return SourceRows(NpyFile(where) if self.path.suffix == ".npy" else opened_zarr(where), f"out={str(where)!r}")
+
+
+def new_zarr(path: Path, shape: tuple[int, ...], dtype: Any, chunks: tuple[int, ...]) -> Any:
+    """Make a zarr array of which every chunk is written: one that is not there is then one that was lost."""
+    zarr = optional("zarr", extra="dask", purpose="writing a .zarr")
+    every = {"write_empty_chunks": True}
+    return zarr.create_array(str(path), shape=shape, dtype=np.dtype(dtype), chunks=chunks, config=every)
 
 
 def write_npy_header(stream: Any, shape: tuple[int, ...], dtype: Any) -> None:

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from simcomplete._rows import passes
 from simcomplete._rows.array_like import ArrayLike, Transposed, as_operand
-from simcomplete._rows.budget import block_bytes, require
+from simcomplete._rows.budget import block_bytes, require, row_blocks
+from simcomplete._rows.mapped import mapped_file
 from simcomplete._rows.passes import Part, Target, Work
-from simcomplete._rows.xp import Array, Namespace, device, is_numpy, like, namespace, to_numpy
+from simcomplete._rows.xp import Array, Namespace, device, is_numpy, like, memory_map_under, namespace, to_numpy
 
 GAP_BYTES = 2**18  # read along sooner than another access is made: one to a zarr array takes milliseconds
 
@@ -60,6 +61,11 @@ class RowTable(ArrayLike):
     def held(self) -> Array | None:
         """All rows as one array, where they are in memory; None elsewhere."""
         return None
+
+    @property
+    def held_part(self) -> tuple[Array | None, int]:
+        """Those last rows that are in memory, and the position of the first of them; None where no row is."""
+        return self.held, 0
 
     @property
     def array_like(self) -> Any:
@@ -114,6 +120,8 @@ class RowTable(ArrayLike):
         progress: bool | None = None,
     ) -> Part:
         """Merge what `work(rows, start)` makes of every block of rows, in the order of the rows."""
+        if len(row_blocks(self.n, bytes_per_row, like=self)) == 1:
+            return work(self.read(0, self.n), 0)
         return passes.fold(self, work, merge, bytes_per_row=bytes_per_row, label=label, progress=progress)
 
     def map(
@@ -219,7 +227,15 @@ class HeldRows(RowTable):
 
     def __init__(self, array: Array, labels: list[str] | None = None) -> None:
         super().__init__((int(array.shape[0]), int(array.shape[1])), array.dtype, device(array), labels)
-        self.array = array
+        self._array = array
+        self._file = None if memory_map_under(array) is None else mapped_file(array)
+
+    @property
+    def array(self) -> Array:
+        """The array; of one that is a map of a file, the file is looked at first."""
+        if self._file is not None:
+            self._file.check()
+        return self._array
 
     @property
     def held(self) -> Array:
@@ -262,6 +278,6 @@ class HeldRows(RowTable):
         return self.array[key]
 
 
-def as_table(rows: Array | RowTable) -> RowTable:
+def as_row_table(rows: Array | RowTable) -> RowTable:
     """Rows as a table: one as it is, an array wrapped."""
     return rows if isinstance(rows, RowTable) else HeldRows(rows)

@@ -7,15 +7,16 @@ float32. NaN marks a missing value.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._rows.budget import row_blocks
-from simcomplete._rows.files import is_out_of_core, open_rows
+from simcomplete._rows.files import open_rows
 from simcomplete._rows.table import HeldRows, RowTable
-from simcomplete._rows.xp import Array, is_array, namespace, to_numpy
+from simcomplete._rows.xp import Array, is_array, is_dask, namespace, to_numpy
 from simcomplete.errors import InputError
 
 
@@ -47,9 +48,9 @@ def as_rows(X: Any, name: str = "X", *, complete: bool = False) -> RowTable:
             f"rows are samples and columns are features{hint}"
         )
     table = _not_empty(HeldRows(values, labels), name)
-    unusual = _refuse_infinities(values, name)
+    unusual = _refuse_infinities(table.array_like, name)
     if complete and unusual:
-        _refuse_missing(values, name)
+        _refuse_missing(table.array_like, name)
     return table
 
 
@@ -169,7 +170,7 @@ def _from_frame(X: Any, name: str) -> NDArray[Any]:
     except InputError:
         for column in X.columns:
             try:
-                _numeric(np.asarray(X[column].to_numpy(), dtype=object), name)
+                _numeric(np.asarray(X[column].to_numpy()), name)
             except InputError as error:
                 raise InputError(
                     f"{name}: column {column!r} is of type {X[column].dtype} and not numeric; "
@@ -209,7 +210,7 @@ def _refuse_infinities(values: Array, name: str) -> bool:
     unusual = False
     for rows in row_blocks(*_block_shape(values), like=values):
         block = values[rows, :]
-        if bool(xp.isfinite(xp.sum(block))):  # one look, and no second array
+        if _sums_up(block):
             continue
         unusual = True
         wrong = xp.isinf(block)
@@ -227,7 +228,7 @@ def _refuse_missing(values: Array, name: str) -> None:
     bad: list[int] = []
     for rows in row_blocks(*_block_shape(values), like=values):
         block = values[rows, :]
-        if bool(xp.isfinite(xp.sum(block))):
+        if _sums_up(block):
             continue
         wrong = to_numpy(xp.any(xp.isnan(block), axis=1))
         bad += [int(i) + rows.start for i in np.flatnonzero(wrong)]
@@ -237,6 +238,13 @@ def _refuse_missing(values: Array, name: str) -> None:
             f"{name} must be complete, but {len(bad)} of {values.shape[0]} rows have missing values (rows {shown});"
             " give those rows as queries, or all rows together with complete(X)"
         )
+
+
+def _sums_up(block: Array) -> bool:
+    """Whether values have a finite sum, so that all are finite: one look, and no second array."""
+    xp = namespace(block)
+    with np.errstate(over="ignore", invalid="ignore"):  # finite values whose sum is not are looked at one by one
+        return bool(xp.isfinite(xp.sum(block)))
 
 
 def _block_shape(values: Array) -> tuple[int, int]:
@@ -260,3 +268,17 @@ def _row_labels(X: Any) -> list[str] | None:
     if index is None or callable(index) or not hasattr(X, "columns"):
         return None
     return [str(label) for label in index]
+
+
+def is_out_of_core(x: object) -> bool:
+    """Tell whether the rows of `x` are to be read block by block.
+
+    A path, a dask array, a memory map that would have to be cast (floats of one go on as the arrays they are), or what
+    is no array at all but has `shape`, `dtype` and slices.
+    """
+    if isinstance(x, (str, Path, RowTable)) or is_dask(x):
+        return True
+    if isinstance(x, np.memmap):
+        return x.dtype not in (np.float32, np.float64)
+    known = is_array(x) or hasattr(x, "columns") or hasattr(x, "tocsr")
+    return not known and all(hasattr(x, name) for name in ("shape", "dtype", "__getitem__"))

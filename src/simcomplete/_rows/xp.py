@@ -13,6 +13,8 @@ import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
+SPLIT = 256  # columns in a strip of a symmetric product, where the library does not know that it is symmetric
+
 # An array of any library that follows the standard. There is no common type to name: see the standard's FAQ.
 Array = Any
 # The module that works on such arrays: numpy, torch, array_api_strict, ... as array_api_compat wraps them.
@@ -27,6 +29,15 @@ def is_array(x: object) -> bool:
 def is_numpy(x: Array) -> bool:
     """Tell whether `x` is a NumPy array, for the routes that SciPy makes faster."""
     return isinstance(x, np.ndarray)
+
+
+def memory_map_under(x: object) -> np.memmap[Any, Any] | None:
+    """The memory map that `x` is, or is a part of; None for other arrays."""
+    root = None
+    while isinstance(x, np.ndarray):
+        root = x if isinstance(x, np.memmap) else root
+        x = x.base
+    return root
 
 
 def is_dask(x: object) -> bool:
@@ -89,6 +100,20 @@ def is_float32(x: Array) -> bool:
     return bool(x.dtype == namespace(x).float32)
 
 
+def rows_not_finite(x: Array) -> NDArray[np.int64]:
+    """Positions of the rows of an array (or values of a vector) that hold NaN or an infinity.
+
+    One sum for every row and no second array: only where that is not finite is a row looked at.
+    """
+    xp = namespace(x)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = x if x.ndim == 1 else xp.sum(x, axis=1)
+        suspect = np.flatnonzero(~to_numpy(xp.isfinite(sums))).astype(np.int64)
+    if x.ndim == 1:
+        return suspect
+    return np.array([i for i in suspect if not bool(xp.all(xp.isfinite(x[int(i), :])))], dtype=np.int64)
+
+
 def zeros(x: Array, shape: tuple[int, ...], dtype: Any = None) -> Array:
     """Zeros in the library, on the device and (unless told) of the type of `x`."""
     return namespace(x).zeros(shape, dtype=x.dtype if dtype is None else dtype, device=device(x))
@@ -127,8 +152,28 @@ def set_diagonal(S: Array, values: Array) -> None:
     set_entries(S, every, every, values)
 
 
-def largest(scores: Array, k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Positions and values of the `k` largest of every row in NumPy, best first, ties by lower position."""
+def top_k(scores: Array, k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Positions and values of the `k` largest of every row in NumPy, best first, ties by lower position.
+
+    Examples
+    --------
+    >>> top_k(np.array([[0.5, 0.9, 0.5, 0.1]]), 2)
+    (array([[1, 0]]), array([[0.9, 0.5]]))
+    """
+    if not is_numpy(scores):
+        return _top_k_elsewhere(scores, k)
+    n = scores.shape[1]
+    ids = np.empty((len(scores), k), dtype=np.int64)
+    # The k-th largest value of each row; all larger ones are in, and equal ones by position.
+    limit = np.partition(scores, n - k, axis=1)[:, n - k] if k < n else scores.min(axis=1)
+    for i, row in enumerate(scores):
+        good = np.flatnonzero(row >= limit[i])
+        ids[i] = good[np.argsort(-row[good], kind="stable")][:k]
+    return ids, np.take_along_axis(scores, ids, axis=1)
+
+
+def _top_k_elsewhere(scores: Array, k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """The same of an array that is not NumPy's."""
     xp = namespace(scores)
     if array_api_compat.is_torch_array(scores) and k < int(scores.shape[1]):
         # Several times faster than a sort; where equal values straddle the k-th place it may take the wrong ones.
@@ -140,3 +185,59 @@ def largest(scores: Array, k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
             return np.take_along_axis(ids, order, axis=1), np.take_along_axis(best, order, axis=1)
     order = xp.argsort(scores, axis=1, descending=True, stable=True)[:, :k]
     return to_numpy(order).astype(np.int64), to_numpy(xp.take_along_axis(scores, order, axis=1))
+
+
+def symmetric_product(H: Array) -> Array:
+    """H^T H. NumPy knows that it is symmetric and does half of the work; others are given half."""
+    m = int(H.shape[1])
+    if is_numpy(H) or m <= 2 * SPLIT:
+        return H.T @ H
+    xp = namespace(H)
+    strips = [slice(k, min(k + SPLIT, m)) for k in range(0, m, SPLIT)]
+    G = xp.zeros_like(H[:1, :]) + xp.zeros_like(H[:1, :]).T
+    for part in strips:
+        G[part, part.start :] = H[:, part].T @ H[:, part.start :]
+        G[part.start :, part] = G[part, part.start :].T
+    return G
+
+
+def unit_array(rows: Array) -> Array:
+    """Rows divided by their length, in float64; zero rows stay.
+
+    Examples
+    --------
+    >>> unit_array(np.array([[3.0, 4.0], [3e200, 4e200], [3e-200, 4e-200], [0.0, 0.0]]))
+    array([[0.6, 0.8],
+           [0.6, 0.8],
+           [0.6, 0.8],
+           [0. , 0. ]])
+    """
+    xp = namespace(rows)
+    wide = astype(rows, xp.float64)
+    energy = squared_lengths(wide)
+    if not ordinary(energy):
+        wide = scale_rows(wide)
+        energy = squared_lengths(wide)
+    return wide / xp.sqrt(xp.where(energy > 0, energy, xp.ones_like(energy)))
+
+
+def squared_lengths(Z: Array) -> Array:
+    """Squared lengths of rows, (n, 1); infinite or 0 where squares leave the range of numbers, without a warning."""
+    with np.errstate(over="ignore"):
+        return namespace(Z).sum(Z * Z, axis=1, keepdims=True)
+
+
+def ordinary(energy: Array) -> bool:
+    """Whether squared lengths are in a range where nothing has to be scaled first."""
+    return bool(namespace(energy).all((energy > 1e-100) & (energy < 1e100)))
+
+
+def scale_rows(Z: Array) -> Array:
+    """Divide each row by the power of two below its largest magnitude: exact, and squares stay in range."""
+    xp = namespace(Z)
+    top = xp.max(xp.abs(Z), axis=1, keepdims=True)
+    exponent = xp.floor(xp.log2(xp.where(top > 0, top, xp.ones_like(top))))
+    # In two halves, because 2^-1074 (the smallest number there is) has no reciprocal.
+    half = xp.floor(exponent / 2)
+    base = xp.full_like(exponent, 2.0)
+    return Z / xp.pow(base, half) / xp.pow(base, exponent - half)

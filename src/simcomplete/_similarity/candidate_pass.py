@@ -1,4 +1,9 @@
-"""One block of complete candidates against all queries: H = [P^ B], and which pairs of B have evidence."""
+"""The first pass over complete candidates: blocks of H = [P^ B], its Gram matrix, and which pairs of B have evidence.
+
+Non-negative data have one strong common direction, whose eigenvalue is thousands of times the others; products would
+drown them in its rounding. So H is reflected first (a Householder reflection, H' = H - 2 (H u) u^T) such that the
+common direction, estimated from a sample, is the first coordinate: what is large then sits in one column.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +14,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._rows.xp import Array, empty, namespace, to_numpy
-from simcomplete._similarity.exact import extended, ordinary, unit_rows
+from simcomplete._rows.xp import (
+    Array,
+    device,
+    empty,
+    like,
+    namespace,
+    ordinary,
+    subtract_outer,
+    symmetric_product,
+    to_numpy,
+)
+from simcomplete._similarity.exact import extended, unit_rows_of_measure
 from simcomplete._similarity.measure import Measure, to_unit_interval
-from simcomplete._similarity.products import Rows, cross
+from simcomplete._similarity.products import NO_PART, PreparedRows, cross
+
+SAMPLE = 1024  # rows for the common direction, from eight places
+STEPS = 10  # of the power method on them: near enough is enough
 
 
 class Piece(NamedTuple):
@@ -32,7 +50,7 @@ class Reader:
 
     Attributes
     ----------
-    queries : Rows
+    queries : PreparedRows
         Values and mask of the queries, float64.
     measure : Measure
         How rows are compared.
@@ -41,7 +59,7 @@ class Reader:
         the passes after the first one then need no products for them.
     """
 
-    queries: Rows
+    queries: PreparedRows
     measure: Measure
     kept: dict[int, tuple[Array, Array]] | None = field(default=None, repr=False, compare=False)
 
@@ -69,8 +87,8 @@ class Reader:
             piece = self._plain(X, start)
             if piece is not None:
                 return piece
-        unit = unit_rows(X, measure)
-        B, supported = cross(Rows(unit, None), self.queries, measure)
+        unit = unit_rows_of_measure(X, measure)
+        B, supported = cross(PreparedRows(unit, None), self.queries, measure)
         B = to_unit_interval(B) if measure.positive else B
         xp = namespace(X)
         zero = np.flatnonzero(to_numpy(~xp.any(unit != 0, axis=1)))
@@ -92,14 +110,16 @@ class Reader:
             H[:, :d] /= known[1]
             return Piece(H, None, np.zeros(0, np.int64))
         Z = H[:, :d]
-        energy = (Z * Z) @ masks
+        with np.errstate(over="ignore", invalid="ignore"):  # such rows are read again, scaled
+            energy = (Z * Z) @ masks
         own = energy[:, -1:]
         if not ordinary(own):
             return None
         energy = energy[:, :-1]
-        supported = (energy > 0) & fit
+        something = energy > NO_PART * own
+        supported = something & fit
         B = Z @ values
-        B /= xp.sqrt(xp.where(energy > 0, energy, xp.ones_like(energy)))
+        B /= xp.sqrt(xp.where(something, energy, xp.full_like(energy, np.inf)))  # no evidence: 0
         B = xp.clip(B, -1.0, 1.0)
         own = xp.sqrt(own)
         if self.kept is not None and start is not None:
@@ -107,3 +127,86 @@ class Reader:
         H[:, d:] = B
         H[:, :d] /= own
         return Piece(H, supported, np.zeros(0, np.int64))
+
+
+class FirstPass(NamedTuple):
+    """Sums over all candidates.
+
+    Attributes
+    ----------
+    G : array of shape (m, m)
+        Gram matrix of H'.
+    marks : array of shape (m,)
+        ``c^T H'`` with fixed weights c: decides the signs of eigenvectors, the same by every route.
+    reflector : array of shape (m,)
+        The unit vector u of the reflection.
+    without : int
+        Pairs of B without evidence.
+    empty : tuple of int
+        Candidates that are zero.
+    """
+
+    G: Array
+    marks: Array
+    reflector: Array
+    without: int
+    empty: tuple[int, ...]
+
+    def reflected_back(self) -> Array:
+        """Return the Gram matrix of H itself."""
+        return reflect(reflect(self.G, self.reflector).T, self.reflector)
+
+
+@dataclass(frozen=True)
+class GramOf:
+    """What the first pass does with a block of candidates."""
+
+    reader: Reader
+    reflector: Array
+
+    def __call__(self, X: Array, start: int) -> FirstPass:
+        """Return the sums over one block."""
+        H, supported, zero = self.reader(X, start)
+        assert supported is not None  # the first pass is the one that is told
+        xp = namespace(H)
+        empty = tuple(int(k) + start for k in zero)
+        without = int(xp.sum(xp.astype(~supported, xp.int64)))
+        H = subtract_outer(H, 2 * (H @ self.reflector), self.reflector)  # H is ours: reflected in its place
+        return FirstPass(symmetric_product(H), weights(start, H) @ H, self.reflector, without, empty)
+
+
+def merge(a: FirstPass, b: FirstPass) -> FirstPass:
+    """Add two sums."""
+    return FirstPass(a.G + b.G, a.marks + b.marks, a.reflector, a.without + b.without, a.empty + b.empty)
+
+
+def reflect(H: Array, u: Array) -> Array:
+    """H (I - 2 u u^T)."""
+    return H - (2 * (H @ u))[:, None] * u[None, :]
+
+
+def weights(start: int, H: Array) -> Array:
+    """Fixed weights of rows that no eigenvector is orthogonal to but by accident."""
+    xp = namespace(H)
+    stop = start + 1 + int(H.shape[0])
+    return xp.cos(xp.arange(start + 1, stop, dtype=H.dtype, device=device(H)))
+
+
+def common_direction(source: Array, reader: Reader) -> Array:
+    """The unit vector u of the reflection that turns the strongest direction of a sample of H into the first."""
+    n = int(source.shape[0])
+    xp = namespace(reader.queries.Z)
+    each = max(1, SAMPLE // 8)
+    starts = range(0, n, each) if n <= SAMPLE else [k * (n - each) // 7 for k in range(8)]
+    H = xp.concat([reader(source[k : min(k + each, n), :]).H for k in starts], axis=0)
+    c = like(np.ones(int(H.shape[1])), H, dtype=H.dtype)
+    for _ in range(STEPS):
+        c = H.T @ (H @ c)
+        length = float(xp.linalg.vector_norm(c))
+        if length == 0:  # all rows are zero: any direction will do
+            c = like(np.eye(1, int(H.shape[1]))[0], H, dtype=H.dtype)
+            break
+        c = c / length
+    first = like(np.eye(1, int(H.shape[1]))[0], H, dtype=H.dtype)
+    u = c + first if float(c[0]) >= 0 else c - first
+    return u / xp.linalg.vector_norm(u)

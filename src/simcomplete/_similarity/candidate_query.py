@@ -19,31 +19,37 @@ from simcomplete._rows.budget import block_bytes, require, row_blocks
 from simcomplete._rows.progress import track
 from simcomplete._rows.table import RowTable
 from simcomplete._rows.xp import Array, astype, free_on_device, namespace, set_diagonal, zeros
-from simcomplete._similarity.candidate_pass import Reader
+from simcomplete._similarity.candidate_pass import FirstPass, GramOf, Reader, common_direction, merge
 from simcomplete._similarity.evidence import LazyEvidence, combined
 from simcomplete._similarity.exact import CandidateRows
-from simcomplete._similarity.gram import FirstPass, GramOf, common_direction, merge
 from simcomplete._similarity.measure import Evidence, Measure
 from simcomplete._similarity.overlap import overlap_matrix
-from simcomplete._similarity.products import prepare
+from simcomplete._similarity.products import prepare_rows
 
 
 class CandidateQuerySimilarity:
     """S0 of complete candidates and incomplete queries, never held as n x n."""
 
-    def __init__(self, candidates: RowTable, queries: RowTable, measure: Measure, progress: bool | None = None) -> None:
+    def __init__(
+        self,
+        candidates: RowTable,
+        queries: RowTable,
+        measure: Measure,
+        progress: bool | None = None,
+        evidence: LazyEvidence | None = None,
+    ) -> None:
         self.candidates = CandidateRows(candidates, measure)
         self.queries = queries
         self.measure = measure
         self.progress = progress
-        self._counted: Evidence | None = None
+        self.evidence = evidence or LazyEvidence(candidates, queries, measure, progress)
 
     @cached_property
     def reader(self) -> Reader:
         """What turns rows of candidates into rows of [P^ B]."""
         source = self.candidates.source
         room = self.candidates.n * self.queries.n * 8 < 0.25 * free_on_device(source.held)
-        known = prepare(source.xp.astype(self.queries.whole(), source.xp.float64), self.measure)
+        known = prepare_rows(source.xp.astype(self.queries.whole(), source.xp.float64), self.measure)
         return Reader(known, self.measure, {} if room else None)
 
     @cached_property
@@ -114,8 +120,9 @@ class CandidateQuerySimilarity:
             label="first pass",
             progress=self.progress,
         )
-        self._counted = combined(self.n_candidates, first.without, first.empty, self.query_evidence, self.measure)
-        return first, self._counted
+        counted = combined(self.n_candidates, first.without, first.empty, self.query_evidence, self.measure)
+        self.evidence.counted = counted
+        return first, counted
 
     def gram(self) -> Array:
         """G = H^T H with H = [P^ B]."""
@@ -125,10 +132,6 @@ class CandidateQuerySimilarity:
     def max_rank(self) -> int:
         """The rank of F in S0 = F K F^T is at most its width."""
         return min(self.n, self.reduced_size)
-
-    def evidence(self) -> Evidence | LazyEvidence:
-        """Counted in the first pass, or to be counted where none was made."""
-        return self._counted or LazyEvidence(self.candidates.source, self.queries, self.measure, self.progress)
 
     def diagonal_deficit(self) -> NDArray[np.float64] | None:
         """What rows without any evidence lack on the diagonal."""

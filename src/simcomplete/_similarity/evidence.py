@@ -9,7 +9,7 @@ from simcomplete._rows.xp import Array, namespace
 from simcomplete._similarity.candidate_pass import Reader
 from simcomplete._similarity.measure import Evidence, Measure
 from simcomplete._similarity.overlap import overlap_evidence
-from simcomplete._similarity.products import prepare
+from simcomplete._similarity.products import prepare_rows
 
 Count = tuple[int, tuple[int, ...]]  # pairs without evidence, and candidates that are zero
 
@@ -24,21 +24,30 @@ def combined(n_p: int, without: int, zero: tuple[int, ...], queries: Evidence, m
     return Evidence(n * (n - 1) // 2, without, lonely, measure.min_overlap)
 
 
-@dataclass(frozen=True)
+@dataclass
 class LazyEvidence:
-    """Evidence that is counted when somebody asks: a method that works on samples has no use for it."""
+    """Evidence that is counted when somebody asks, or along with the similarities where they are computed.
+
+    A method that works on samples has no use for it.
+    """
 
     samples: RowTable
     queries: RowTable | None
     measure: Measure
     progress: bool | None = None
+    counted: Evidence | None = None
 
     def __call__(self) -> Evidence:
-        """Count."""
+        """Count, unless it was done."""
+        if self.counted is None:
+            self.counted = self._count()
+        return self.counted
+
+    def _count(self) -> Evidence:
         if self.queries is None:
             return overlap_evidence(self.samples, self.measure, progress=self.progress)
         xp = self.queries.xp
-        reader = Reader(prepare(xp.astype(self.queries.whole(), xp.float64), self.measure), self.measure)
+        reader = Reader(prepare_rows(xp.astype(self.queries.whole(), xp.float64), self.measure), self.measure)
         without, zero = self.samples.fold(
             CountOf(reader),
             lambda a, b: (a[0] + b[0], a[1] + b[1]),

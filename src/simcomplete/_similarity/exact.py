@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from simcomplete._rows.derived import UnitRows
-from simcomplete._rows.table import RowTable, as_table
-from simcomplete._rows.xp import Array, astype, namespace, set_entries, zeros
+from simcomplete._rows.table import RowTable, as_row_table
+from simcomplete._rows.xp import Array, astype, namespace, set_entries, unit_array, zeros
 from simcomplete._similarity.measure import Measure
-from simcomplete._similarity.products import prepare
+from simcomplete._similarity.products import prepare_rows
 
 
-def unit_rows(X: Array, measure: Measure) -> Array:
+def unit_rows_of_measure(X: Array, measure: Measure) -> Array:
     """Complete rows as unit rows of the plain metric, in float64; 0 for a row without evidence."""
     xp = namespace(X)
     Z = astype(X, xp.float64)
-    with np.errstate(over="ignore"):
-        energy = xp.sum(Z * Z, axis=1, keepdims=True)
-    if measure.metric != "cosine" or not ordinary(energy):
-        Z = prepare(Z, measure).Z
-        energy = xp.sum(Z * Z, axis=1, keepdims=True)
-    norm = xp.sqrt(energy)
+    unit = unit_array(Z if measure.metric == "cosine" else prepare_rows(Z, measure).Z)
     if measure.epsilon > 0:  # smoothed: a zero row counts as a constant one
-        return xp.where(norm > 0, Z / xp.where(norm > 0, norm, 1.0), 1.0 / Z.shape[1] ** 0.5)
-    return Z / xp.where(norm > 0, norm, xp.ones_like(norm))
-
-
-def ordinary(energy: Array) -> bool:
-    """Whether squares are in a range where nothing has to be scaled first."""
-    return bool(namespace(energy).all((energy > 1e-200) & (energy < 1e200)))
+        return xp.where(xp.any(unit != 0, axis=1, keepdims=True), unit, 1.0 / Z.shape[1] ** 0.5)
+    return unit
 
 
 def extended(unit: Array, measure: Measure) -> Array:
@@ -42,22 +32,29 @@ def extended(unit: Array, measure: Measure) -> Array:
     return xp.concat([unit, xp.ones_like(unit[:, :1])], axis=1) / 2**0.5
 
 
+@dataclass(frozen=True)
 class CandidateRows:
     """Candidates as unit rows P^ in float64, read from their source block by block: P^ P^T is their similarity.
 
     The source is referred to, not copied: it must not be changed while this is in use.
     """
 
-    def __init__(self, candidates: RowTable, measure: Measure) -> None:
-        self.source = candidates
-        self.measure = measure
-        self.n = candidates.n
-        # The map to (0, 1] adds one constant feature: (1 + p.q)/2 = [p, 1].[q, 1]/2.
-        self.width = candidates.d + measure.positive
+    source: RowTable
+    measure: Measure
+
+    @property
+    def n(self) -> int:
+        """How many candidates."""
+        return self.source.n
+
+    @property
+    def width(self) -> int:
+        """Columns of P^; the map to (0, 1] adds a constant feature: (1 + p.q)/2 = [p, 1].[q, 1]/2."""
+        return self.source.d + self.measure.positive
 
     def rows(self, which: slice) -> Array:
         """P^ of some rows."""
-        return extended(unit_rows(self.source[which, :], self.measure), self.measure)
+        return extended(unit_rows_of_measure(self.source[which, :], self.measure), self.measure)
 
     def similarity(self, rows: slice, cols: slice) -> Array:
         """Return an exact block of candidate similarities, 1 on the diagonal."""
@@ -95,11 +92,12 @@ class CandidateBlock:
 
     def to_table_and_metadata(self) -> tuple[RowTable, dict[str, Any]]:
         """What a file needs to bring this back."""
-        return as_table(self.S), {"kind": "block"}
+        return as_row_table(self.S), {"kind": "block"}
 
 
 def from_table_and_metadata(table: RowTable, metadata: dict[str, Any]) -> CandidateRows | CandidateBlock:
     """Bring candidates back from what `to_table_and_metadata` gave."""
     if metadata["kind"] == "block":
         return CandidateBlock(table.array_like)
-    return CandidateRows(table, Measure(**{name: value for name, value in metadata.items() if name != "kind"}))
+    measure = Measure(**{name: value for name, value in metadata.items() if name != "kind"})
+    return CandidateRows(table, measure.checked(table.d))

@@ -48,9 +48,6 @@ class Operator(Protocol):
     def max_rank(self) -> int:
         """A bound on how many eigenvalues are other than 0."""
 
-    def evidence(self) -> Evidence | LazyEvidence | None:
-        """What the similarities stand on: counted, where they were computed, or to be counted; None of a matrix."""
-
     def diagonal_deficit(self) -> NDArray[np.float64] | None:
         """What rows without any evidence lack on the diagonal; None where there are none."""
 
@@ -98,10 +95,6 @@ class DenseSimilarity:
         """The size of the matrix."""
         return self.n
 
-    def evidence(self) -> Evidence | LazyEvidence | None:
-        """Unknown for a given matrix."""
-        return None
-
     def diagonal_deficit(self) -> NDArray[np.float64] | None:
         """The diagonal is as it was given."""
         return None
@@ -110,14 +103,21 @@ class DenseSimilarity:
 class OverlapSimilarity(DenseSimilarity):
     """S0 of rows that may all be incomplete, computed when it is first needed."""
 
-    def __init__(self, rows: RowTable, measure: Measure, progress: bool | None = None) -> None:
+    def __init__(
+        self,
+        rows: RowTable,
+        measure: Measure,
+        progress: bool | None = None,
+        evidence: LazyEvidence | None = None,
+    ) -> None:
         self.rows, self.measure, self.progress = rows, measure, progress
-        self._counted: Evidence | None = None
+        self.evidence = evidence or LazyEvidence(rows, None, measure, progress)
 
     @cached_property
     def _computed(self) -> tuple[Array, Evidence]:
-        S, self._counted = overlap_matrix(self.rows, self.measure, progress=self.progress)
-        return S, self._counted
+        S, counted = overlap_matrix(self.rows, self.measure, progress=self.progress)
+        self.evidence.counted = counted
+        return S, counted
 
     @property
     def S(self) -> Array:
@@ -128,10 +128,6 @@ class OverlapSimilarity(DenseSimilarity):
     def n(self) -> int:
         """How many rows."""
         return self.rows.n
-
-    def evidence(self) -> Evidence | LazyEvidence:
-        """Counted along with the similarities, or to be counted where they were not needed."""
-        return self._counted or LazyEvidence(self.rows, None, self.measure, self.progress)
 
     def diagonal_deficit(self) -> NDArray[np.float64] | None:
         """What rows without any evidence lack on the diagonal."""

@@ -13,11 +13,11 @@ import numpy as np
 
 from simcomplete._rows.budget import require, row_blocks, triangle_blocks
 from simcomplete._rows.progress import track
-from simcomplete._rows.table import RowTable, as_table
+from simcomplete._rows.table import RowTable, as_row_table
 from simcomplete._rows.validate import as_rows
 from simcomplete._rows.xp import Array, astype, namespace, set_diagonal, to_numpy, zeros
 from simcomplete._similarity.measure import Evidence, Measure, Metric, to_unit_interval
-from simcomplete._similarity.products import cross, part, prepare
+from simcomplete._similarity.products import cross, part, prepare_rows
 
 TEMPORARIES = 8  # arrays of the size of one block of similarities that its products take
 
@@ -35,7 +35,8 @@ def overlap_similarity(
     """Similarities over common features, S0 of the paper.
 
     The diagonal is 1. A pair without evidence is 0: no common feature, fewer than `min_overlap` of them, or a
-    row that is zero (for Pearson: constant) on all of them.
+    row that is zero (for Pearson: constant) on all of them. A value below 1e-100 (in float32 1e-18) of the largest
+    in its row counts as zero, beside which its square is nothing.
 
     Parameters
     ----------
@@ -146,7 +147,7 @@ def overlap_evidence(samples: RowTable, measure: Measure, *, progress: bool | No
 
 def overlap_with(X: Array, rows: Array | RowTable, measure: Measure, progress: bool | None = None) -> Array:
     """Similarities of new samples with others over common features, (new, others) in float64."""
-    xp, table = namespace(X), as_table(rows)
+    xp, table = namespace(X), as_row_table(rows)
     S0 = zeros(X, (int(X.shape[0]), table.n), xp.float64)
     for new, others, S in overlap_blocks(X, table, measure, progress):
         S0[new, others] = S
@@ -157,18 +158,18 @@ def overlap_blocks(
     X: Array, rows: Array | RowTable, measure: Measure, progress: bool | None = None
 ) -> Iterator[tuple[slice, slice, Array]]:
     """The same a block at a time: which new samples, which others, and their similarities."""
-    xp, table, m = namespace(X), as_table(rows), int(X.shape[0])
+    xp, table, m = namespace(X), as_row_table(rows), int(X.shape[0])
     for new in track(row_blocks(m, table.d * 8 * TEMPORARIES), "new rows", progress):
-        a = prepare(xp.astype(X[new, :], xp.float64), measure)
+        a = prepare_rows(xp.astype(X[new, :], xp.float64), measure)
         for others in row_blocks(table.n, ((new.stop - new.start) + table.d) * 8 * TEMPORARIES):
-            b = prepare(xp.astype(table[others, :], xp.float64), measure)
+            b = prepare_rows(xp.astype(table[others, :], xp.float64), measure)
             S, _ = cross(a, b, measure)
             yield new, others, to_unit_interval(S) if measure.positive else S
 
 
 def _triangle(X: Array, measure: Measure, progress: bool | None) -> Iterator[tuple[slice, Array, Array]]:
     """Rows, their similarities with all rows from there on, and which pairs have evidence."""
-    rows = prepare(X, measure)
+    rows = prepare_rows(X, measure)
     n = int(X.shape[0])
     for i, j in track(list(triangle_blocks(n, 6 * n * 8, like=X)), "similarities", progress):
         yield i, *cross(part(rows, i), part(rows, j), measure)

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from simcomplete._rows.xp import Array, astype, namespace
+from simcomplete._rows.xp import Array, astype, namespace, scale_rows
 from simcomplete._similarity.measure import Measure
 
+# A row whose squares on the common features are a smaller part than this of all its squares is zero there: values below
+# 1e-100 of the row's largest. Their squares would leave the range of numbers, sooner or later by how the row is scaled.
+NO_PART = 1e-200
 
-class Rows(NamedTuple):
+
+class PreparedRows(NamedTuple):
     """Rows made ready for products: values with 0 where missing, and the mask (None when complete)."""
 
     Z: Array
     M: Array | None
 
 
-def prepare(X: Array, measure: Measure) -> Rows:
+def prepare_rows(X: Array, measure: Measure) -> PreparedRows:
     """Fill missing values with 0 and scale each row by a power of two, so that squares neither over- nor underflow.
 
     Both metrics ignore the scale of a row, and Pearson its mean: it is taken out first, over all the row's
@@ -38,26 +42,15 @@ def prepare(X: Array, measure: Measure) -> Rows:
         Z = (Z - mean) * M
         flat = xp.max(xp.abs(Z), axis=1, keepdims=True) <= noise
         Z = scale_rows(xp.where(flat, xp.zeros_like(Z), Z))
-    return Rows(Z, M)
+    return PreparedRows(Z, M)
 
 
-def scale_rows(Z: Array) -> Array:
-    """Divide each row by the power of two below its largest magnitude: exact, and squares stay in range."""
-    xp = namespace(Z)
-    top = xp.max(xp.abs(Z), axis=1, keepdims=True)
-    exponent = xp.floor(xp.log2(xp.where(top > 0, top, xp.ones_like(top))))
-    # In two halves, because 2^-1074 (the smallest number there is) has no reciprocal.
-    half = xp.floor(exponent / 2)
-    base = xp.full_like(exponent, 2.0)
-    return Z / xp.pow(base, half) / xp.pow(base, exponent - half)
-
-
-def part(rows: Rows, which: slice) -> Rows:
+def part(rows: PreparedRows, which: slice) -> PreparedRows:
     """Some of the rows."""
-    return Rows(rows.Z[which, :], None if rows.M is None else rows.M[which, :])
+    return PreparedRows(rows.Z[which, :], None if rows.M is None else rows.M[which, :])
 
 
-def cross(a: Rows, b: Rows, measure: Measure) -> tuple[Array, Array]:
+def cross(a: PreparedRows, b: PreparedRows, measure: Measure) -> tuple[Array, Array]:
     """Similarities of rows `a` with rows `b` over common features, and which pairs have evidence.
 
     `a` may be complete (mask None), which saves one of the three products.
@@ -68,8 +61,8 @@ def cross(a: Rows, b: Rows, measure: Measure) -> tuple[Array, Array]:
     dot = a.Z @ b.Z.T
     energy_a = (a.Z * a.Z) @ mask_b.T  # of a row of a, on the features of a row of b
     energy_b = xp.sum(squares_b, axis=1)[None, :] if a.M is None else a.M @ squares_b.T
-    floor_a: Any = 0.0
-    floor_b: Any = 0.0
+    floor_a: Any = NO_PART * xp.sum(a.Z * a.Z, axis=1)[:, None]
+    floor_b: Any = NO_PART * xp.sum(squares_b, axis=1)[None, :]
     count: Array = None
     if measure.metric == "pearson" or measure.min_overlap > 1 or measure.epsilon > 0:
         count = xp.sum(mask_b, axis=1)[None, :] if a.M is None else a.M @ mask_b.T
@@ -79,7 +72,7 @@ def cross(a: Rows, b: Rows, measure: Measure) -> tuple[Array, Array]:
         sum_b = xp.sum(b.Z, axis=1)[None, :] if a.M is None else a.M @ b.Z.T
         # A row that is constant on the common features leaves only rounding here: no evidence.
         noise = 8 * a.Z.shape[1] ** 0.5 * float(xp.finfo(a.Z.dtype).eps)
-        floor_a, floor_b = noise * energy_a, noise * energy_b
+        floor_a, floor_b = floor_a + noise * energy_a, floor_b + noise * energy_b
         dot = dot - sum_a * sum_b / safe
         energy_a = energy_a - sum_a * sum_a / safe
         energy_b = energy_b - sum_b * sum_b / safe
@@ -97,7 +90,7 @@ def cross(a: Rows, b: Rows, measure: Measure) -> tuple[Array, Array]:
 
 
 def _smooth(
-    a: Rows, b: Rows, S: Array, has: tuple[Array, Array], norm: tuple[Array, Array], count: Array
+    a: PreparedRows, b: PreparedRows, S: Array, has: tuple[Array, Array], norm: tuple[Array, Array], count: Array
 ) -> tuple[Array, Array]:
     """Epsilon smoothing: a row that is zero on the common features becomes constant there."""
     xp = namespace(S)

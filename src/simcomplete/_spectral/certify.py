@@ -7,8 +7,8 @@ import numpy as np
 from simcomplete._result.certificate import Certificate
 from simcomplete._rows.xp import Array, like, namespace, to_numpy
 from simcomplete._similarity.operator import Operator
-from simcomplete._spectral.penalties import Vector
-from simcomplete._spectral.problem import SpectralProblem
+from simcomplete._spectral.penalties import SpectralProblem
+from simcomplete._types import Vector
 
 EXTRA = 8  # vectors in the block that looks for larger eigenvalues outside
 STEPS = 3  # products with it

@@ -16,20 +16,20 @@ from simcomplete._rows.xp import Array, like, namespace, to_numpy
 from simcomplete._similarity.operator import DenseSimilarity
 from simcomplete._spectral.certify import build_certificate, largest_outside, numerical_rank
 from simcomplete._spectral.eigen.reduced import FactorOf, Reduced
-from simcomplete._spectral.penalties import Vector
-from simcomplete._spectral.problem import SpectralProblem
+from simcomplete._spectral.penalties import SpectralProblem
+from simcomplete._types import Vector
 
 
-class Sums(NamedTuple):
+class CertificateSums(NamedTuple):
     """Two arrays that are added over blocks."""
 
     first: Array
     second: Array
 
 
-def added(a: Sums, b: Sums) -> Sums:
+def added(a: CertificateSums, b: CertificateSums) -> CertificateSums:
     """Add two pairs."""
-    return Sums(a.first + b.first, a.second + b.second)
+    return CertificateSums(a.first + b.first, a.second + b.second)
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class InnerOf:
 
     rows: FactorOf
 
-    def __call__(self, X: Array, start: int) -> Sums:
+    def __call__(self, X: Array, start: int) -> CertificateSums:
         """Return the sums over one block."""
         H = self.rows.reader(X, start).H
         U = self.rows.of(H)
-        return Sums(H.T @ U, U.T @ U)
+        return CertificateSums(H.T @ U, U.T @ U)
 
 
 @dataclass(frozen=True)
@@ -53,16 +53,16 @@ class ResidualOf:
     right: Array
     w: Array
 
-    def __call__(self, X: Array, start: int) -> Sums:
+    def __call__(self, X: Array, start: int) -> CertificateSums:
         """Return the sums over one block."""
         H = self.rows.reader(X, start).H
         return compared(self.rows.of(H), H @ self.right, self.w)
 
 
-def compared(U: Array, SU: Array, w: Array) -> Sums:
+def compared(U: Array, SU: Array, w: Array) -> CertificateSums:
     """Return sums over rows, one number for every vector."""
     xp = namespace(U)
-    return Sums(xp.sum((SU - U * w) ** 2, axis=0), xp.sum(U * SU, axis=0))
+    return CertificateSums(xp.sum((SU - U * w) ** 2, axis=0), xp.sum(U * SU, axis=0))
 
 
 def certify_passes(problem: SpectralProblem, reduced: Reduced, w: Vector, seed: int = 0) -> Certificate:

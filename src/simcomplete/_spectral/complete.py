@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from simcomplete._method.iterate import Limits, Run
-from simcomplete._method.problem import CandidatesQueries, Problem, Settings
+from simcomplete._method.problem import CandidatesQueries, Problem
+from simcomplete._method.settings import Settings
 from simcomplete._result.certificate import Certificate
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
@@ -15,9 +16,8 @@ from simcomplete._result.status import Status
 from simcomplete._rows.xp import Array, is_array, to_numpy
 from simcomplete._spectral.certify import certify
 from simcomplete._spectral.certify_passes import certify_passes
-from simcomplete._spectral.eigen.routes import Spectrum, largest
-from simcomplete._spectral.penalties import Penalty
-from simcomplete._spectral.problem import SpectralProblem
+from simcomplete._spectral.eigen.routes import Spectrum, largest_eigenpairs
+from simcomplete._spectral.penalties import Penalty, SpectralProblem
 from simcomplete._spectral.solvers import descent, exact, lbfgs
 from simcomplete.errors import InputError
 
@@ -33,10 +33,13 @@ ITERATIVE: dict[str, Any] = {
     "start": None,
     "time_limit": None,
     "callback": None,
+    "on_interrupt": "raise",
 }
 
 
-def complete(problem: Problem, settings: Settings, name: str, penalty: Penalty, params: dict[str, Any]) -> Completion:
+def complete_spectrum(
+    problem: Problem, settings: Settings, name: str, penalty: Penalty, params: dict[str, Any]
+) -> Completion:
     """Solve the paper's problem with one penalty, and certify the answer."""
     refuse_unused(params)
     seed = settings.seed()
@@ -52,10 +55,10 @@ def complete(problem: Problem, settings: Settings, name: str, penalty: Penalty, 
         within = _iterative(problem.n, settings, params, seed)
         if params["solver"] == "descent":
             used["step"] = "safe" if params["step"] is None else params["step"]
-            V, run = descent.solve(spectral, within, used["step"])
+            V, run = descent.descend(spectral, within, used["step"])
         else:
-            V, run = lbfgs.solve(spectral, within)
-        spectrum = largest(spectral.operator, spectral.rank, params["route"], seed)
+            V, run = lbfgs.minimise_by_lbfgs(spectral, within)
+        spectrum = largest_eigenpairs(spectral.operator, spectral.rank, params["route"], seed)
         verify, history = True, run.history
         certificate = certify(spectral, V, spectrum.w, seed=seed)
         status = iterative_status(run, certificate, within.tol)
@@ -75,13 +78,13 @@ def _exact(
     problem: Problem, spectral: SpectralProblem, settings: Settings, route: Any, verify: bool, seed: int
 ) -> tuple[Array, Spectrum, Certificate]:
     """The optimal factor, the eigenvalues it was made from, and its certificate."""
-    spectrum = largest(spectral.operator, spectral.rank, route, seed)
+    spectrum = largest_eigenpairs(spectral.operator, spectral.rank, route, seed)
     out = settings.out
     # A factor that is large or elsewhere is not brought here to be looked at: its rows are made again.
     out_of_core = isinstance(problem, CandidatesQueries) and problem.candidates.held is None
     passes = verify and spectrum.reduced is not None and (problem.n > VERIFY_LIMIT or out is not None or out_of_core)
     dtype = None if verify and not passes else problem.dtype
-    V = exact.factor(spectral, spectrum, None if out is None else out.table, dtype)
+    V = exact.factor_of_spectrum(spectral, spectrum, None if out is None else out.table, dtype)
     if out is not None and out.written:
         V = out.read(out.draft)
     if passes and spectrum.reduced is not None:
@@ -122,6 +125,7 @@ def _iterative(n: int, settings: Settings, params: dict[str, Any], seed: int) ->
         callback=p["callback"],
         label=params["solver"],
         progress=settings.progress,
+        best_on_interrupt=p["on_interrupt"] == "return",
     )
     scale = p["scale"] if isinstance(p["scale"], str) else float(p["scale"])
     return descent.DescentSettings(limits, float(p["tol"]), scale, start, seed)

@@ -22,7 +22,8 @@ from simcomplete._rows.xp import Array, like, namespace, to_numpy, zeros
 from simcomplete._similarity.measure import Measure
 from simcomplete._similarity.operator import OverlapSimilarity
 from simcomplete._similarity.overlap import overlap_blocks, overlap_with
-from simcomplete._spectral.penalties import Penalty, Vector
+from simcomplete._spectral.penalties import Penalty
+from simcomplete._types import Vector
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,11 @@ class SpectralExtension:
     >>> import numpy as np
     >>> from simcomplete._similarity.operator import DenseSimilarity
     >>> from simcomplete._similarity.overlap import overlap_similarity
-    >>> from simcomplete._spectral.solvers.exact import solve
+    >>> from simcomplete._spectral.solvers.exact import solve_exactly
     >>> from simcomplete._spectral.penalties import Nuclear
-    >>> from simcomplete._spectral.problem import SpectralProblem
+    >>> from simcomplete._spectral.penalties import SpectralProblem
     >>> X = np.array([[3.0, 4.0, 1.0], [2.0, np.nan, 1.0], [np.nan, 1.0, 5.0]])
-    >>> V, _ = solve(SpectralProblem(DenseSimilarity(overlap_similarity(X)), Nuclear(), weight=0.1, rank=2))
+    >>> V, _ = solve_exactly(SpectralProblem(DenseSimilarity(overlap_similarity(X)), Nuclear(), weight=0.1, rank=2))
     >>> new = SpectralExtension(X, Measure(), V, inverse(V, Nuclear(), 0.1)).transform(X)
     >>> bool(np.allclose(new, V, atol=1e-12))
     True
@@ -81,7 +82,7 @@ class SpectralExtension:
         return S
 
 
-def extension(done: Completion, rows: RowTable, measure: Measure, penalty: Penalty) -> SpectralExtension:
+def spectral_extension(done: Completion, rows: RowTable, measure: Measure, penalty: Penalty) -> SpectralExtension:
     """What adds rows to a completion of `rows`, all of them candidate and query at once."""
     xp = namespace(done.factor)
     V = xp.astype(done.factor, xp.float64, copy=False)

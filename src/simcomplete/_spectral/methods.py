@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from simcomplete._method.memory import block, first_pass, with_pairs
 from simcomplete._method.params import (
     ITERATION,
     Arrays,
@@ -17,11 +18,14 @@ from simcomplete._method.params import (
     parameter,
     tol,
 )
-from simcomplete._method.problem import Problem, Settings
+from simcomplete._method.problem import Problem
+from simcomplete._method.settings import Settings
 from simcomplete._method.spec import MEASURE, Method, Sizes
 from simcomplete._result.completion import Completion
-from simcomplete._spectral.complete import complete
-from simcomplete._spectral.extend import extension
+from simcomplete._spectral.complete import VERIFY_LIMIT, complete_spectrum
+from simcomplete._spectral.eigen.krylov import BLOCK, ROOM
+from simcomplete._spectral.eigen.routes import LARGE, SMALL
+from simcomplete._spectral.extend import spectral_extension
 from simcomplete._spectral.penalties import NoPenalty, Nuclear, NuclearMinusFrobenius, Penalty, SquaredFrobenius
 
 # None stands for "not given": what the exact solver has no use for is refused, never ignored.
@@ -71,6 +75,34 @@ def work(sizes: Sizes, params: Mapping[str, Any]) -> float:
     return direct + 2.0 * (params["max_iter"] or 10_000) * sizes.n**2 * sizes.rank
 
 
+def spectrum_memory(
+    s: Sizes, rank: int, route: str = "auto", verify: bool | None = None, *, certified: bool = True
+) -> float:
+    """The largest eigenpairs of S0 by a route, and the certificate of their factor."""
+    n, small, columns = s.n, s.d + 2 * s.n_queries, s.d + s.n_queries
+    checked = n <= VERIFY_LIMIT if verify is None else verify
+    factor = (6.0 if checked else 1.0) * n * rank
+    if route == "auto" and s.form == "candidates" and (2 * small <= n or (n > SMALL and small < n)):
+        route = "structured"
+    if route == "structured":
+        after = 2.0 * columns**2 + 3 * small**2 + block(s.n_candidates * columns)
+        return max(first_pass(s) + small**2, after + (0.0 if s.written else factor))
+    if route == "iterative" or (route == "auto" and n > LARGE and rank <= n // 40):
+        basis = max(1.8 * n * (rank + (ROOM + 1) * BLOCK), factor)
+        if s.form == "candidates":  # products with S0 need no n x n matrix
+            return max(first_pass(s), 2.0 * columns**2 + 2 * block(s.n_candidates * columns) + basis)
+        return with_pairs(s, max(basis, block(n**2) if certified else 0.0))  # squares for |S0|_F
+    own = n**2 if s.form == "candidates" else 0.0
+    partial = route == "partial" or (route == "auto" and rank <= n // 4)
+    return with_pairs(s, own + max(n**2 + 2.6 * n * rank if partial else 4.0 * n**2, factor))
+
+
+def spectral_memory(s: Sizes, params: Mapping[str, Any]) -> float:
+    """The eigenpairs and their certificate, or the vectors that an iterative solver remembers."""
+    exact = spectrum_memory(s, s.rank, params["route"], params["verify"] if params["solver"] == "exact" else True)
+    return exact + {"exact": 0.0, "descent": 3.0, "lbfgs": 30.0}[params["solver"]] * s.n * s.rank
+
+
 def spectral_method(
     name: str,
     regularizer: str,
@@ -81,7 +113,7 @@ def spectral_method(
     """A row of this family: everything but the penalty is the same."""
 
     def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
-        return complete(problem, settings, name, penalty_of(params), params)
+        return complete_spectrum(problem, settings, name, penalty_of(params), params)
 
     return Method(
         name=name,
@@ -98,8 +130,9 @@ def spectral_method(
         parameters=Parameters(*extra, *SOLVER),
         shared=MEASURE | {"rank", "penalty"},
         grid=GRID,
-        extend=lambda done, rows, measure: extension(done, rows, measure, penalty_of(done.params)),
+        extend=lambda done, rows, measure: spectral_extension(done, rows, measure, penalty_of(done.params)),
         work=work,
+        memory=spectral_memory,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -15,7 +16,7 @@ from simcomplete._rows.validate import check_number
 from simcomplete.datasets._formats import arrays, cifar, idx, parquet, svmlight, text, vectors
 from simcomplete.datasets._formats.source import COMPRESSED_ENDINGS
 from simcomplete.datasets._table import Options, Table
-from simcomplete.errors import FileFormatError, InputError
+from simcomplete.errors import FileFormatError, InputError, MemoryLimitError, SimcompleteError
 
 ENDINGS = ".npy, .npz, .csv, .parquet, .tsv, .svm, .bin, .vec, .txt, -ubyte"
 
@@ -127,8 +128,20 @@ def read_file(path: Path, options: Options, default_format: str | None = None) -
         raise FileFormatError(f"{path}: the file is empty")
     with path.open("rb"):  # a file without permission to read raises here, before a reader calls it damaged
         pass
-    table = FORMATS[name].read(path, options).first(options.limit)
-    return _with_missing(table, options.missing)
+    try:
+        table = FORMATS[name].read(path, options).first(options.limit)
+        return _with_missing(table, options.missing)
+    except SimcompleteError:
+        raise
+    except Exception as error:  # of a library that reads the format: whatever it is, the file is not what it seems
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+            raise MemoryLimitError(
+                f"{path}: there is not enough memory to read it as {name}; give fewer rows or columns"
+            ) from error
+        raise FileFormatError(
+            f"{path}: cannot be read as {name} ({type(error).__name__}: {' '.join(str(error).split())[:120]}); is it "
+            "damaged, or of another format?"
+        ) from error
 
 
 def check_path(path: Path) -> None:

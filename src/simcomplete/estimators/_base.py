@@ -18,8 +18,9 @@ from simcomplete._result.completion import Completion
 from simcomplete._rows.budget import require
 from simcomplete._rows.table import HeldRows
 from simcomplete._rows.validate import as_array, as_rows
+from simcomplete._rows.xp import rows_not_finite
 from simcomplete._similarity.measure import Measure
-from simcomplete.errors import InputError
+from simcomplete.errors import InputError, NotFiniteError
 from simcomplete.estimators._callbacks import CallbackSupport, FitTask, with_callbacks
 
 # Settings that every method takes; `complete` knows them by the same names.
@@ -29,6 +30,17 @@ SHARED = ("rank", "penalty", "metric", "min_overlap", "epsilon", "positive", "ra
 def extendable() -> list[str]:
     """Names of the methods that new rows can be added to."""
     return [method.name for method in methods() if method.extend is not None]
+
+
+def finite_vectors(rows: NDArray[Any], method: str) -> NDArray[Any]:
+    """Vectors of new rows, or an error that names the first one that is not finite."""
+    bad = rows_not_finite(rows)
+    if len(bad):
+        raise NotFiniteError(
+            f"the fitted {method!r} has no finite vector for row {bad[0]} of the new rows ({len(bad)} of {len(rows)}); "
+            "leave it out, or bring its values nearer to those of the fitted rows"
+        )
+    return rows
 
 
 def _takes_new_rows(completer: Completer) -> bool:
@@ -195,7 +207,8 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _new_rows(self, X: Any) -> tuple[NDArray[np.float64], Any]:
         extension = self._fitted_extension()
         X = self._checked(X, reset=False)
-        return extension.transform(X, self.progress), X.dtype
+        rows = extension.transform(X, self.progress)
+        return finite_vectors(rows, self.completion_.method), X.dtype
 
     def _fitted_extension(self) -> Extension:
         check_is_fitted(self)

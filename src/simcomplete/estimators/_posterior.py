@@ -14,14 +14,14 @@ from simcomplete._method.given import generator
 from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._posterior.extend import PosteriorExtension
 from simcomplete._posterior.method import fit_rows
-from simcomplete._posterior.model import Effort, Objective, PosteriorModel, check_settings
+from simcomplete._posterior.shared.rows import Effort, Objective, PosteriorModel, check_settings
 from simcomplete._result.completion import Completion
 from simcomplete._result.search import Neighbours, among, check_k
-from simcomplete._rows.files import is_out_of_core
 from simcomplete._rows.table import HeldRows, RowTable
-from simcomplete._rows.validate import as_array, as_rows
+from simcomplete._rows.validate import as_array, as_rows, is_out_of_core
 from simcomplete._rows.xp import is_array, is_numpy, on_accelerator, to_numpy
 from simcomplete.errors import InputError
+from simcomplete.estimators._base import finite_vectors
 
 PATTERNS = 200  # masks to calibrate for when none are given
 RATES = (0.1, 0.95)  # shares of features they hide
@@ -187,7 +187,8 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """
         check_is_fitted(self)
         Q = self._checked(X, reset=False)
-        return self._model.vectors(Q.astype(np.float64)).u.astype(Q.dtype, copy=False)
+        u = self._model.vectors(Q.astype(np.float64)).u.astype(Q.dtype, copy=False)
+        return finite_vectors(u, "posterior")
 
     def search(self, X: Any, k: int = 10) -> Neighbours:
         """Find the `k` most similar candidates of rows with missing values.

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from simcomplete._result.matrix import SymmetricMatrix, take
 from simcomplete._result.search import Neighbours
+from simcomplete._result.search import nearest as every
 from simcomplete._rows.xp import to_numpy
 from simcomplete.errors import InputError
 from simcomplete.index._query import search
@@ -33,6 +34,8 @@ def nearest(
         index = over(S, candidates, kind_of(index), progress=progress)
     elif index.rows.fingerprint() != indexable(S, candidates).fingerprint():
         raise InputError("the index was built over other rows than this result's candidates; build it anew")
+    if not len(rows) or not int(S.array.shape[1]):  # FAISS takes neither no queries nor rows of no numbers
+        return every(S, rows, candidates, k, exclude_self=exclude_self, progress=progress)
     found = search(
         index,
         to_numpy(take(S.factor, rows)),

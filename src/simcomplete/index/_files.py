@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
+
+import numpy as np
 
 from simcomplete._result.archive import file_digest
 from simcomplete._rows.atomic import replacing
+from simcomplete._rows.json_files import read_json
 from simcomplete._rows.xp import to_numpy
 from simcomplete.errors import FileFormatError, InputError, optional
 from simcomplete.index._rows import Rows
-from simcomplete.index._vectors import VectorIndex
+from simcomplete.index._vectors import Kind, VectorIndex
 
 FORMAT = "simcomplete-index"
 
@@ -82,9 +85,10 @@ def read(path: str | Path, rows: Any) -> VectorIndex:
     for file in (path, beside):
         if not file.is_file():
             raise InputError(f"{file} does not exist; give a file that export_index() wrote, with its note beside it")
+    note = read_json(beside, "export the index anew")
     try:
-        note = json.loads(beside.read_text(encoding="utf-8"))
         kind, longest, digest, made_of = (note[name] for name in ("kind", "longest", "sha256", "made_of"))
+        longest = float(longest)
     except (ValueError, KeyError, TypeError) as error:
         raise FileFormatError(f"{beside} is no note of an index: {error!r}; export the index anew") from error
     if file_digest(path) != digest:  # before FAISS reads a byte of it
@@ -92,7 +96,14 @@ def read(path: str | Path, rows: Any) -> VectorIndex:
     rows = rows if isinstance(rows, Rows) else Rows.of(rows)
     if (note.get("rows"), note.get("width"), made_of) != (rows.n, rows.width, rows.fingerprint()):
         raise InputError(f"{path} was built over other rows than the {rows.n} x {rows.width} given; build it anew")
-    return VectorIndex(faiss.read_index(str(path)), kind, rows, float(longest))
+    try:
+        found = faiss.read_index(str(path))
+    except Exception as error:  # FAISS raises RuntimeError, and others from its wrapper
+        reason = " ".join(str(error).split())[:120]
+        raise FileFormatError(f"{path} is no index of FAISS ({reason}); export the index anew") from error
+    if kind not in get_args(Kind) or (found.ntotal, found.d) != (rows.n, rows.width) or not np.isfinite(longest):
+        raise FileFormatError(f"{path} and {beside} do not fit each other; export the index anew")
+    return VectorIndex(found, kind, rows, longest)
 
 
 def note_of(path: Path) -> Path:

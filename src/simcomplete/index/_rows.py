@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._rows.budget import row_blocks
-from simcomplete._rows.table import as_table
+from simcomplete._rows.table import as_row_table
 from simcomplete._rows.validate import as_rows
 from simcomplete._rows.xp import Array, to_numpy
 from simcomplete.errors import InputError
@@ -51,7 +51,7 @@ class Rows:
 
     def take(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """Read rows by position, in float64."""
-        return np.asarray(to_numpy(as_table(self.source).take(ids + self.start)), dtype=np.float64)
+        return np.asarray(to_numpy(as_row_table(self.source).take(ids + self.start)), dtype=np.float64)
 
     def fingerprint(self) -> str:
         """SHA-256 of some rows, to tell whether an index was made of these."""

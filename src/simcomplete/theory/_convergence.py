@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._rows.validate import check_number
+from simcomplete._types import Matrix
 from simcomplete.errors import InputError
-from simcomplete.theory._inputs import SLACK, Matrix, smcnn
+from simcomplete.theory._inputs import SLACK, smcnn
 
 
 def paper_step(G: float, weight: float) -> float:

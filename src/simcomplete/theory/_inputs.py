@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simcomplete._rows.validate import as_similarity, check_number
 from simcomplete._rows.xp import is_array, to_numpy
 from simcomplete._similarity.operator import DenseSimilarity
-from simcomplete._spectral.penalties import Nuclear
-from simcomplete._spectral.problem import SpectralProblem
+from simcomplete._spectral.penalties import Nuclear, SpectralProblem
+from simcomplete._types import Matrix
 from simcomplete.errors import InputError
-
-Matrix = NDArray[np.float64]
 
 # Share of a statement's own scale by which rounding may break it.
 SLACK = 1e-9

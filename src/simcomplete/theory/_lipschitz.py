@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from simcomplete._rows.validate import check_number
+from simcomplete._types import Matrix
 from simcomplete.errors import InputError
-from simcomplete.theory._inputs import SLACK, Matrix, extremes, factor, smcnn, symmetric
+from simcomplete.theory._inputs import SLACK, extremes, factor, smcnn, symmetric
 
 
 def cubic_constant(G: float) -> float:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from simcomplete._rows.validate import check_number
-from simcomplete.theory._inputs import SLACK, Matrix, factor, smcnn, symmetric
+from simcomplete._types import Matrix
+from simcomplete.theory._inputs import SLACK, factor, smcnn, symmetric
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from simcomplete._rows.validate import check_number, check_rank
+from simcomplete._types import Matrix
 from simcomplete.errors import InputError
-from simcomplete.theory._inputs import SLACK, Matrix, symmetric
+from simcomplete.theory._inputs import SLACK, symmetric
 
 
 @dataclass(frozen=True)

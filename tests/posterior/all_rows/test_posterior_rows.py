@@ -106,7 +106,7 @@ def test_complete_rows_are_the_candidates_of_the_others(some):
 
 def test_complete_rows_lead_to_less_error_than_a_model_of_all(some, monkeypatch):
     by_rows = error(sc.complete(some[1]).similarity(), some)
-    monkeypatch.setattr("simcomplete._posterior.all_rows.split.FEWEST", 10**6)
+    monkeypatch.setattr("simcomplete._posterior.all_rows.split.MIN_COMPLETE_ROWS", 10**6)
     assert by_rows < 0.95 * error(sc.complete(some[1]).similarity(), some)
 
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete._posterior.candidates.conditional import ConditionalMeans, Queries
-from simcomplete._posterior.candidates.covariance import Conditioner, Dense, LowRank, groups
-from simcomplete._posterior.candidates.local import ridge_weights, smoothing_weights
+from simcomplete._posterior.candidates.conditional import ConditionalMeans, Queries, ridge_weights, smoothing_weights
+from simcomplete._posterior.candidates.covariance import Conditioner, Dense, LowRank, rows_by_mask
 from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._posterior.candidates.moments import Space, Statistics
 from simcomplete._posterior.candidates.source import Candidates, no_positions
@@ -141,7 +140,7 @@ def test_covariance_of_rows_with_a_strong_common_direction():
 
 def test_masks_that_repeat_are_grouped():
     masks = np.array([[1, 0, 1], [0, 0, 1], [1, 0, 1]], dtype=bool)
-    found = {tuple(mask): sorted(rows.tolist()) for mask, rows in groups(masks)}
+    found = {tuple(mask): sorted(rows.tolist()) for mask, rows in rows_by_mask(masks)}
     assert found == {(True, False, True): [0, 2], (False, False, True): [1]}
 
 

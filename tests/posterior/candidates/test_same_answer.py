@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete._posterior.candidates import fitting, simulate
+from simcomplete._posterior.candidates import fitting
 from simcomplete._rows.derived import UnitRows
 from simcomplete._rows.xp import to_numpy
 
@@ -107,8 +107,8 @@ def test_a_pool_that_is_not_all_of_them(data, kind, effort, tmp_path, monkeypatc
     """Of more candidates a pool is drawn: the same one, whatever they are, and the answer is nearly as good."""
     P, Q = data
     whole = sc.complete(P, Q, method="posterior", effort=effort).choice["expected_squared_error"]
-    monkeypatch.setattr(simulate, "POOL_VALUES", 150 * 64)
-    monkeypatch.setattr(simulate, "POOL_ROWS", 10)
+    monkeypatch.setattr(fitting, "POOL_VALUES", 150 * 64)
+    monkeypatch.setattr(fitting, "POOL_ROWS", 10)
     kept = sc.complete(P, Q, method="posterior", effort=effort)
     assert kept.choice["expected_squared_error"] == pytest.approx(whole, rel=0.5)
     streaming()

@@ -7,13 +7,13 @@ import simcomplete as sc
 from simcomplete._posterior.similarities.calibrate import (
     GRIDS,
     Noise,
-    Setting,
-    choose,
+    WienerSetting,
+    choose_wiener,
     filtered,
     fit_noise,
+    hold_out_candidates,
     local_prior,
     population,
-    rehearse,
 )
 from simcomplete._posterior.similarities.wiener import complete_similarities, semidefinite
 from simcomplete.errors import InputError
@@ -137,11 +137,13 @@ def test_population_variance_is_out_of_sample():
 def test_filter_is_bayes_rule():
     """f lam = 3 and noise 1: three quarters of the way from the prior to what was seen."""
     y, prior = np.array([[0.4, 0.0]]), np.array([[0.1, 0.2]])
-    v = filtered(y, prior, np.array([3.0, 3.0]), np.array([[1.0, 1.0]]), Setting(5, 1.0, 1.0))
+    v = filtered(y, prior, np.array([3.0, 3.0]), np.array([[1.0, 1.0]]), WienerSetting(5, 1.0, 1.0))
     assert v == pytest.approx(np.array([[0.325, 0.05]]))
-    assert filtered(y, prior, np.ones(2), np.full((1, 2), np.inf), Setting(5, 0.5, 1.0)) == pytest.approx(prior / 2)
-    assert filtered(y, prior, np.ones(2), np.zeros((1, 2)), Setting(5, 1.0, 0.0)) == pytest.approx(y)
-    far = filtered(10 * y, prior, np.ones(2), np.zeros((1, 2)), Setting(5, 1.0, 0.0))
+    assert filtered(y, prior, np.ones(2), np.full((1, 2), np.inf), WienerSetting(5, 0.5, 1.0)) == pytest.approx(
+        prior / 2
+    )
+    assert filtered(y, prior, np.ones(2), np.zeros((1, 2)), WienerSetting(5, 1.0, 0.0)) == pytest.approx(y)
+    far = filtered(10 * y, prior, np.ones(2), np.zeros((1, 2)), WienerSetting(5, 1.0, 0.0))
     assert np.linalg.norm(far) == pytest.approx(1.0)
 
 
@@ -215,7 +217,7 @@ def test_copies_of_held_out_candidates_do_not_play_along(cloud):
     twice = np.concatenate([X[:60], X[:60]])
     S = np.clip(twice @ twice.T, -1, 1)
     rng = np.random.default_rng(0)
-    play = rehearse(S, population(S, rng), Noise(0.05, 0.01), np.ones(4), {5.0}, 20, rng)
+    play = hold_out_candidates(S, population(S, rng), Noise(0.05, 0.01), np.ones(4), {5.0}, 20, rng)
     assert play.truth.shape == (80, 20)
     assert play.truth.max() < 1 - 1e-6
 
@@ -321,7 +323,7 @@ def test_one_query(masked):
 def test_a_single_candidate_leaves_what_was_seen():
     done = run([[1.0]], [[0.3, -0.2]])
     assert done.candidates @ done.queries.T == pytest.approx(np.array([[0.3, -0.2]]))
-    assert choose(np.eye(1), np.empty(0), Noise(0, 0), np.ones(2), "full", np.random.default_rng(0)).error == 1.0
+    assert choose_wiener(np.eye(1), np.empty(0), Noise(0, 0), np.ones(2), "full", np.random.default_rng(0)).error == 1.0
 
 
 @pytest.mark.parametrize(

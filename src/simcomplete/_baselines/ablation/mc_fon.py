@@ -25,6 +25,7 @@ callback   "paper": ``callback(iteration, facts)`` after every one; something tr
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,23 +33,25 @@ import numpy as np
 
 from simcomplete._baselines.ablation.smc_gd import given_start, random_start
 from simcomplete._baselines.completion.modes import signed, symmetrised
-from simcomplete._baselines.iteration import as_recorded, limits
-from simcomplete._baselines.psd.nearest_correlation import Matrix, Vector
+from simcomplete._baselines.iteration import limits
 from simcomplete._method.iterate import RECENT, Facts, Limits, Run, iterate
+from simcomplete._method.memory import block, first_pass, with_pairs
 from simcomplete._method.params import ITERATION, Arrays, Number, Parameters, Words, max_iter, parameter, tol
-from simcomplete._method.problem import Problem, Settings
-from simcomplete._method.spec import MEASURE, Method
+from simcomplete._method.problem import Problem
+from simcomplete._method.settings import Settings, as_recorded
+from simcomplete._method.spec import MEASURE, Method, Sizes
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
 from simcomplete._rows.xp import like, namespace, to_numpy
 from simcomplete._similarity.operator import Operator
-from simcomplete._spectral.eigen.dense import dense_largest, orientation
 from simcomplete._spectral.eigen.krylov import largest_by_products
-from simcomplete._spectral.eigen.routes import LARGE
-from simcomplete._spectral.penalties import NoPenalty
-from simcomplete._spectral.problem import SpectralProblem
+from simcomplete._spectral.eigen.reduced import dense_largest
+from simcomplete._spectral.eigen.routes import LARGE, orientation
+from simcomplete._spectral.methods import spectrum_memory
+from simcomplete._spectral.penalties import NoPenalty, SpectralProblem
 from simcomplete._spectral.solvers.descent import EXPLODED
+from simcomplete._types import Matrix, Vector
 from simcomplete.errors import InputError
 
 
@@ -83,7 +86,7 @@ def largest_in_size(operator: Operator, rank: int, seed: int = 0) -> tuple[Vecto
 
 
 @dataclass(frozen=True)
-class Pair:
+class AsymmetricFactors:
     """W and H, S0 W and S0 H, and the objective there."""
 
     W: Matrix
@@ -107,16 +110,18 @@ def gradients(S0: Matrix, W: Matrix, H: Matrix, *, literal: bool = False) -> tup
     return in_w, 2 * (inner - S0 @ W)
 
 
-def paper(operator: Operator, W: Matrix, H: Matrix, gamma: float, tol: float, limits: Limits) -> Run[Pair]:
+def descend_as_published(
+    operator: Operator, W: Matrix, H: Matrix, gamma: float, tol: float, limits: Limits
+) -> Run[AsymmetricFactors]:
     """The printed box from W and H: first W, then H with the new W, the second gradient without its transpose."""
     scale = operator.squared_norm()
 
-    def at(W: Matrix, H: Matrix, SW: Matrix | None = None) -> Pair:
+    def at(W: Matrix, H: Matrix, SW: Matrix | None = None) -> AsymmetricFactors:
         SW, SH = product(operator, W) if SW is None else SW, product(operator, H)
         fit = float(np.sum((W.T @ W) * (H.T @ H)))  # |W H^T|_F^2
-        return Pair(W, H, SW, SH, fit - 2 * float(np.sum(W * SH)) + scale)
+        return AsymmetricFactors(W, H, SW, SH, fit - 2 * float(np.sum(W * SH)) + scale)
 
-    def step(here: Pair) -> Pair:
+    def step(here: AsymmetricFactors) -> AsymmetricFactors:
         with np.errstate(over="ignore", invalid="ignore"):  # the driver checks what comes out
             H = here.H
             W = here.W - gamma * 2 * (here.W @ (H.T @ H) - here.SH)
@@ -148,7 +153,7 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
     else:
         gamma, tol = float(params["step"]), float(params["tol"])
         W, H = _starts(problem, settings.rank, params["start"], seed)
-        ended = paper(problem.operator, W, H, gamma, tol, limits(settings, params, "mc_fon"))
+        ended = descend_as_published(problem.operator, W, H, gamma, tol, limits(settings, params, "mc_fon"))
         # After all T iterations the last pair, as the box says, else the best there was.
         pair = ended.state if ended.status.code in ("converged", "max_iter") else ended.best
         matrix, history, status = symmetrised(pair.W, pair.H.T), ended.history, ended.status
@@ -166,6 +171,20 @@ def _starts(problem: Problem, rank: int, start: Any, seed: int) -> tuple[Matrix,
     W, H = (given_start(one, (problem.n, rank), f"start, {name}") for one, name in zip(start, "WH", strict=True))
     assert W is not None and H is not None  # two arrays were given
     return W, H
+
+
+def _memory(s: Sizes, params: Mapping[str, Any]) -> float:
+    """S0 with either sign, each decomposed for its largest eigenvalues; or the factors and their products."""
+    n, r = s.n, s.rank
+    if params["variant"] == "paper":
+        if s.form == "candidates":
+            columns = s.d + s.n_queries
+            return first_pass(s) + block(s.n_candidates * columns) + 16.0 * n * r
+        return with_pairs(s, max(16.0 * n * r, block(n**2)))
+    if n > LARGE and r <= n // 20:
+        return spectrum_memory(s, r, "iterative", verify=False, certified=False)
+    own = n**2 if s.form == "candidates" else 0.0
+    return with_pairs(s, own + (4.0 * n**2 if 2 * r >= n else 2.0 * n**2 + 2.5 * n * r))
 
 
 METHODS = (
@@ -194,6 +213,7 @@ METHODS = (
         grid=tuple({"rank": rank} for rank in (2, 5, 10, 25, 50, 100)),
         shared=MEASURE | {"rank"},
         work=lambda sizes, params: 10.0 * sizes.n**3,
+        memory=_memory,
         run=run,
     ),
 )

@@ -31,11 +31,11 @@ from typing import Any
 import numpy as np
 
 from simcomplete._baselines.ablation import smc_gd_paper
-from simcomplete._baselines.iteration import as_recorded, limits
-from simcomplete._baselines.psd.nearest_correlation import Matrix
+from simcomplete._baselines.iteration import limits
 from simcomplete._method.iterate import Facts, Limits, Run, iterate
 from simcomplete._method.params import ITERATION, Arrays, Number, Parameters, Words, max_iter, parameter, tol
-from simcomplete._method.problem import Problem, Settings
+from simcomplete._method.problem import Problem
+from simcomplete._method.settings import Settings, as_recorded
 from simcomplete._method.spec import MEASURE, Method, Sizes
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
@@ -44,10 +44,11 @@ from simcomplete._rows.xp import Array, is_array, like, namespace, to_numpy
 from simcomplete._similarity.operator import Operator
 from simcomplete._spectral.certify import certify
 from simcomplete._spectral.complete import VERIFY_LIMIT
-from simcomplete._spectral.eigen.routes import largest
-from simcomplete._spectral.penalties import Nuclear
-from simcomplete._spectral.problem import SpectralProblem
+from simcomplete._spectral.eigen.routes import largest_eigenpairs
+from simcomplete._spectral.methods import spectrum_memory
+from simcomplete._spectral.penalties import Nuclear, SpectralProblem
 from simcomplete._spectral.solvers.descent import auto_scale
+from simcomplete._types import Matrix
 from simcomplete.errors import InputError
 
 
@@ -100,7 +101,7 @@ class Blend:
 
 
 @dataclass(frozen=True)
-class Iterate:
+class StepIterate:
     """V, its objective, how much S = V V^T changed as a share of |S0|_F, and the eigenvalues V was made from."""
 
     V: Array
@@ -109,7 +110,9 @@ class Iterate:
     w: Matrix | None = None
 
 
-def careful(problem: SpectralProblem, V: Array, t: float, tol: float, limits: Limits, seed: int = 0) -> Run[Iterate]:
+def careful(
+    problem: SpectralProblem, V: Array, t: float, tol: float, limits: Limits, seed: int = 0
+) -> Run[StepIterate]:
     """Proximal gradient with step t from V.
 
     Examples
@@ -125,12 +128,12 @@ def careful(problem: SpectralProblem, V: Array, t: float, tol: float, limits: Li
     """
     size = math.sqrt(problem.scale)
 
-    def step(here: Iterate) -> Iterate:
+    def step(here: StepIterate) -> StepIterate:
         blend = problem.operator if t == 0.5 else Blend(problem.operator, here.V, t)
-        spectrum = largest(blend, problem.rank, seed=seed)
+        spectrum = largest_eigenpairs(blend, problem.rank, seed=seed)
         V = spectrum.scaled_vectors(np.sqrt(np.maximum(spectrum.w - t * problem.weight, 0.0)))
         change = distance(V, here.V) / size if size > 0 else 0.0
-        return Iterate(V, problem.objective(V), change, spectrum.w)
+        return StepIterate(V, problem.objective(V), change, spectrum.w)
 
     def stop(facts: Facts, recent: Any) -> Status | None:
         if facts["iteration"] >= 1 and t == 0.5:
@@ -139,10 +142,10 @@ def careful(problem: SpectralProblem, V: Array, t: float, tol: float, limits: Li
             return Status("converged", f"S changes by {facts['change']:.1e} of |S0|, not above tol={tol:g}")
         return None
 
-    def measure(here: Iterate) -> Facts:
+    def measure(here: StepIterate) -> Facts:
         return {"objective": here.objective, "change": here.change}
 
-    return iterate(Iterate(V, problem.objective(V)), step, measure=measure, stop=stop, limits=limits)
+    return iterate(StepIterate(V, problem.objective(V)), step, measure=measure, stop=stop, limits=limits)
 
 
 def distance(V: Array, U: Array) -> float:
@@ -177,12 +180,12 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
     if variant == "careful":
         ended = careful(spectral, V, gamma, tol, within, seed)
     else:
-        ended = smc_gd_paper.solve(spectral, V, gamma, tau, tol, within)
+        ended = smc_gd_paper.iterate_as_published(spectral, V, gamma, tau, tol, within)
     # After all T iterations the last V, as the box says, else the best there was.
     state: Any = ended.state if ended.status.code in ("converged", "max_iter") else ended.best
     # With t = 1/2 the step has just computed the eigenvalues of S0 itself.
     direct = variant == "careful" and gamma == 0.5 and ended.n_iter > 0
-    w = state.w if direct else largest(problem.operator, settings.rank, seed=seed).w
+    w = state.w if direct else largest_eigenpairs(problem.operator, settings.rank, seed=seed).w
     certificate = certify(spectral, state.V, w, verify=problem.n <= VERIFY_LIMIT or variant == "paper", seed=seed)
     used = {**as_recorded(params), "rank": settings.rank, "penalty": settings.penalty, "step": gamma}
     far = f"{certificate.relative_gap:.1e} of |S0|^2 above the global optimum"
@@ -222,6 +225,12 @@ def _work(sizes: Sizes, params: Mapping[str, Any]) -> float:
     return 2.0 * float(params["max_iter"]) * sizes.n**2 * sizes.rank
 
 
+def _memory(s: Sizes, params: Mapping[str, Any]) -> float:
+    """That of SMCNN, and the factors before."""
+    before = 4.0 if s.form == "candidates" else 5.0 if params["variant"] == "paper" else 1.0
+    return spectrum_memory(s, s.rank) + before * s.n * s.rank
+
+
 METHODS = (
     Method(
         name="smc_gd",
@@ -249,6 +258,7 @@ METHODS = (
         grid=tuple({"penalty": weight} for weight in (1e-3, 1.0, 3.0, 10.0, 30.0, 100.0)),
         shared=MEASURE | {"rank", "penalty"},
         work=_work,
+        memory=_memory,
         run=run,
     ),
 )

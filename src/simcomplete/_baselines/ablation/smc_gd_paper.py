@@ -23,12 +23,12 @@ import numpy as np
 from simcomplete._method.iterate import RECENT, Facts, Limits, Run, iterate
 from simcomplete._result.status import Status
 from simcomplete._rows.xp import Array, namespace
-from simcomplete._spectral.problem import SpectralProblem
+from simcomplete._spectral.penalties import SpectralProblem
 from simcomplete._spectral.solvers.descent import EXPLODED
 
 
 @dataclass(frozen=True)
-class State:
+class PublishedIterate:
     """V, S0 V, and the objective there."""
 
     V: Array
@@ -36,7 +36,9 @@ class State:
     objective: float
 
 
-def solve(problem: SpectralProblem, V: Array, gamma: float, tau: float, tol: float, limits: Limits) -> Run[State]:
+def iterate_as_published(
+    problem: SpectralProblem, V: Array, gamma: float, tau: float, tol: float, limits: Limits
+) -> Run[PublishedIterate]:
     """Run the box from V.
 
     Parameters
@@ -59,26 +61,26 @@ def solve(problem: SpectralProblem, V: Array, gamma: float, tau: float, tol: flo
     >>> from simcomplete._similarity.operator import DenseSimilarity
     >>> from simcomplete._spectral.penalties import NoPenalty
     >>> problem = SpectralProblem(DenseSimilarity(np.diag([2.0, 0.1])), NoPenalty(), weight=0.0, rank=1)
-    >>> run = solve(problem, np.ones((2, 1)), 1e-4, 6e-4, 1e-14, Limits(max_iter=20_000))
+    >>> run = iterate_as_published(problem, np.ones((2, 1)), 1e-4, 6e-4, 1e-14, Limits(max_iter=20_000))
     >>> (run.state.V @ run.state.V.T).round(3)
     array([[1.5, 0. ],
            [0. , 0. ]])
     """
     xp = namespace(V)
 
-    def at(V: Array) -> State:
+    def at(V: Array) -> PublishedIterate:
         SV = problem.operator.matmul(V)
-        return State(V, SV, problem.objective(V, SV))
+        return PublishedIterate(V, SV, problem.objective(V, SV))
 
-    def step(here: State) -> State:
+    def step(here: PublishedIterate) -> PublishedIterate:
         V = here.V
         with np.errstate(over="ignore", invalid="ignore"):  # the driver checks what comes out
             gram = V.T @ V
             pull = 4 * (V @ gram - here.SV) + problem.weight * xp.linalg.trace(gram)
             V = V - gamma * pull
             if not math.isfinite(float(xp.sum(V * V))):
-                return State(V, V, math.nan)
-            return at(cholesky(thresholded(V, tau)))
+                return PublishedIterate(V, V, math.nan)
+            return at(cholesky_of_gram(thresholded(V, tau)))
 
     def stop(facts: Facts, recent: Any) -> Status | None:
         if facts["objective"] > EXPLODED * max(problem.scale, start.objective):
@@ -99,12 +101,12 @@ def thresholded(V: Array, tau: float) -> Array:
     return U * xp.sqrt(xp.clip(s * s - tau, min=0.0))
 
 
-def cholesky(V: Array) -> Array:
+def cholesky_of_gram(V: Array) -> Array:
     """Line 7: the lower trapezoid L with L L^T = V V^T and no negative diagonal.
 
     Examples
     --------
-    >>> cholesky(np.array([[0.0, -2.0], [3.0, 1.0], [1.0, 1.0]])).round(12)
+    >>> cholesky_of_gram(np.array([[0.0, -2.0], [3.0, 1.0], [1.0, 1.0]])).round(12)
     array([[ 2.,  0.],
            [-1.,  3.],
            [-1.,  1.]])

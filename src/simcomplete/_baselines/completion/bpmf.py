@@ -7,20 +7,24 @@ program takes values <= 0 for missing and clips to ratings from 1 to 5.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from simcomplete._baselines.completion.bpmf_draws import Draws
+from simcomplete._baselines.completion.bpmf_draws import CHUNK, Draws
 from simcomplete._baselines.completion.bpmf_gibbs import map_start, sample
-from simcomplete._baselines.completion.modes import MODE, Fit, MaskedMatrix, Matrix, complete_by, given_pair
+from simcomplete._baselines.completion.modes import MODE, MaskedMatrix, ModeFit, complete_by, given_pair
 from simcomplete._baselines.iteration import limits
+from simcomplete._method.memory import mode_memory
 from simcomplete._method.params import ITERATION, Arrays, Number, Parameters, Whole, Words, max_iter, parameter
-from simcomplete._method.problem import Problem, Settings
-from simcomplete._method.spec import MEASURE, Method
+from simcomplete._method.problem import Problem
+from simcomplete._method.settings import Settings
+from simcomplete._method.spec import MEASURE, Method, Sizes
 from simcomplete._result.completion import Completion
 from simcomplete._result.status import Status
+from simcomplete._types import Matrix
 from simcomplete.errors import InputError
 
 RANK = 20
@@ -34,7 +38,7 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
         raise InputError(f"burn_in={burn_in!r} must be a whole number from 0 to max_iter={within.max_iter}")
     b0 = float(params["b0"])
 
-    def solve(data: MaskedMatrix) -> Fit:
+    def solve(data: MaskedMatrix) -> ModeFit:
         rank = min(settings.rank_or(params.get("rank", RANK)), *data.values.shape)
         beta = noise_precision(data, rank) if params["beta"] == "auto" else float(params["beta"])
         draws = Draws.random(settings.rng)
@@ -48,7 +52,7 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
             status = Status("sampled", f"the mean of {state.counted} states, after {state.epoch} epochs")
         elif state.counted == 0:
             status = replace(status, message=f"{status.message}; before burn_in={burn_in}, so this is one state alone")
-        return Fit(status, found.history, state.average, used={"rank": U.shape[1], "beta": beta})
+        return ModeFit(status, found.history, state.average, used={"rank": U.shape[1], "beta": beta})
 
     return complete_by(problem, "bpmf", params, solve, spread)
 
@@ -89,6 +93,13 @@ def first_factors(start: Any, data: MaskedMatrix, rank: int, rng: np.random.Gene
     return (U, V) if start is None else map_start(data, U, V)
 
 
+def _memory(s: Sizes, params: Mapping[str, Any]) -> float:
+    """Data, residual, this mean, the best and the next one; in mode "X" also precisions, one for every mask."""
+    r = s.rank_or(params.get("rank", RANK))
+    masks = min(max(s.n_queries, s.d), CHUNK)
+    return mode_memory(s, params, 8.0 * s.n * s.d + (3 * masks + max(s.n_queries, s.d)) * r**2, 6.0 * s.n**2)
+
+
 METHODS = (
     Method(
         name="bpmf",
@@ -127,6 +138,7 @@ METHODS = (
         ),
         shared=MEASURE | {"rank"},
         work=lambda sizes, params: 4e3 * params["max_iter"] * sizes.n * sizes.d,
+        memory=_memory,
         run=run,
     ),
 )

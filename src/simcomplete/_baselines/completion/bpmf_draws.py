@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, solve_triangular
 
-from simcomplete._baselines.completion.modes import MaskedMatrix, Matrix
+from simcomplete._baselines.completion.modes import MaskedMatrix
+from simcomplete._types import Matrix
 
 SHARED = 8  # rows with one mask from which on they are solved together
 CHUNK = 1000  # most precision matrices at once

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcomplete._baselines.completion.bpmf_draws import Draws, Side, draw_hyper, draw_rows, patterns, standard
-from simcomplete._baselines.completion.modes import MaskedMatrix, Matrix
+from simcomplete._baselines.completion.modes import MaskedMatrix, sum_of_squares
 from simcomplete._method.iterate import Limits, Run, iterate
+from simcomplete._types import Matrix
 
 SWEEPS = 2  # per epoch, as in the authors' program
 
@@ -74,12 +75,15 @@ def sample(
     by_row, by_column = patterns(data)
 
     def state(U: Side, V: Side, epoch: int, counted: int, average: Matrix | None) -> Chain:
-        now = U.rows @ V.rows.T + data.mean
-        left = data.residual(now)
-        error = float(np.sum(left * left)) / data.count
+        now = U.rows @ V.rows.T
+        now += data.mean
+        error = sum_of_squares(data.residual(now)) / data.count
         if average is None or epoch <= burn_in:  # until something counts, the latest state stands for it
             return Chain(U, V, epoch, int(epoch >= burn_in), now, error)
-        return Chain(U, V, epoch, counted + 1, average + (now - average) / (counted + 1), error)
+        now -= average  # the running mean, in the place of the latest state
+        now /= counted + 1
+        now += average
+        return Chain(U, V, epoch, counted + 1, now, error)
 
     def step(at: Chain) -> Chain:
         V, U = (draw_hyper(side.rows, b0, ddof, draws) for side in (at.V, at.U))

@@ -8,6 +8,7 @@ the paper's appendix.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,9 +17,8 @@ from scipy.optimize import OptimizeResult, minimize
 
 from simcomplete._baselines.completion.modes import (
     MODE,
-    Fit,
     MaskedMatrix,
-    Matrix,
+    ModeFit,
     complete_by,
     factor_work,
     flat,
@@ -28,17 +28,20 @@ from simcomplete._baselines.completion.modes import (
 from simcomplete._baselines.completion.nnfn import UNITS
 from simcomplete._baselines.iteration import limits
 from simcomplete._method.iterate import Facts, Limits, Run, Watch, iterate
+from simcomplete._method.memory import mode_memory
 from simcomplete._method.params import ITERATION, Arrays, Parameters, Words, max_iter, parameter, tol
-from simcomplete._method.problem import Problem, Settings
-from simcomplete._method.spec import MEASURE, Method
+from simcomplete._method.problem import Problem
+from simcomplete._method.settings import Settings
+from simcomplete._method.spec import MEASURE, Method, Sizes
 from simcomplete._result.completion import Completion
 from simcomplete._result.status import Status
+from simcomplete._types import Matrix
 
 TINY = 1e-12  # added to |W H^T|_F, whose gradient is 0/0 at 0
 
 
 @dataclass(frozen=True)
-class Point:
+class FactorPoint:
     """Factors, objective and gradients there; `step` is what the line search of descent tries next."""
 
     W: Matrix
@@ -54,18 +57,21 @@ class Point:
         return float(np.sum(self.by_w**2) + np.sum(self.by_h**2))
 
 
-def evaluate(data: MaskedMatrix, weight: float, W: Matrix, H: Matrix) -> Point:
+def evaluate_factors(data: MaskedMatrix, weight: float, W: Matrix, H: Matrix) -> FactorPoint:
     """The objective and its gradients; |W H^T|_F comes from two small products."""
-    R = -data.residual(W @ H.T)
+    R = data.residual_of(W, H.T)
+    np.negative(R, out=R)
     WW, HH = W.T @ W, H.T @ H
     size = max(float(np.sum(WW * HH)), 0.0) ** 0.5
     objective = 0.5 * float(np.sum(R * R)) + weight * (0.5 * float(np.trace(WW) + np.trace(HH)) - size)
     by_w = R @ H + weight * (W - W @ HH / (size + TINY))
     by_h = R.T @ W + weight * (H - H @ WW / (size + TINY))
-    return Point(W, H, objective, by_w, by_h)
+    return FactorPoint(W, H, objective, by_w, by_h)
 
 
-def lbfgs(data: MaskedMatrix, weight: float, W: Matrix, H: Matrix, within: Limits, tol: float = 1e-6) -> Run[Point]:
+def lbfgs(
+    data: MaskedMatrix, weight: float, W: Matrix, H: Matrix, within: Limits, tol: float = 1e-6
+) -> Run[FactorPoint]:
     """Minimise with SciPy's L-BFGS from given factors; the library's driver watches.
 
     Examples
@@ -78,14 +84,14 @@ def lbfgs(data: MaskedMatrix, weight: float, W: Matrix, H: Matrix, within: Limit
     array([3., 3., 6.])
     """
     cut = W.size
-    latest = start = evaluate(data, weight, W, H)
+    latest = start = evaluate_factors(data, weight, W, H)
 
-    def at(x: Matrix) -> Point:
+    def at(x: Matrix) -> FactorPoint:
         nonlocal latest
         # SciPy asks for a point before it reports it; the same one is not computed twice.
         if not np.array_equal(x, np.concatenate([latest.W.ravel(), latest.H.ravel()])):
             x = x.copy()
-            latest = evaluate(data, weight, x[:cut].reshape(W.shape), x[cut:].reshape(H.shape))
+            latest = evaluate_factors(data, weight, x[:cut].reshape(W.shape), x[cut:].reshape(H.shape))
         return latest
 
     def value_and_gradient(x: Matrix) -> tuple[float, Matrix]:
@@ -98,7 +104,7 @@ def lbfgs(data: MaskedMatrix, weight: float, W: Matrix, H: Matrix, within: Limit
 
     # SciPy's own tests are switched off: the driver's decide.
     options = {"maxiter": within.max_iter, "maxfun": np.inf, "maxcor": 6, "ftol": 0.0, "gtol": 0.0}
-    with Watch(measure, flat(tol), within) as watch:
+    with Watch(facts_of_factors, flat(tol), within) as watch:
         if watch.sees(start):
             x0 = np.concatenate([W.ravel(), H.ravel()])
             minimize(value_and_gradient, x0, method="L-BFGS-B", jac=True, callback=report, options=options)
@@ -106,22 +112,24 @@ def lbfgs(data: MaskedMatrix, weight: float, W: Matrix, H: Matrix, within: Limit
     return watch.run()
 
 
-def descent(data: MaskedMatrix, weight: float, W: Matrix, H: Matrix, within: Limits, tol: float = 1e-6) -> Run[Point]:
+def descent(
+    data: MaskedMatrix, weight: float, W: Matrix, H: Matrix, within: Limits, tol: float = 1e-6
+) -> Run[FactorPoint]:
     """Minimise by gradient descent with Armijo's rule: halve until it descends enough, then try 1.5 times that."""
 
-    def step(here: Point) -> Point:
+    def step(here: FactorPoint) -> FactorPoint:
         size = here.step
         for _ in range(60):
-            there = evaluate(data, weight, here.W - size * here.by_w, here.H - size * here.by_h)
+            there = evaluate_factors(data, weight, here.W - size * here.by_w, here.H - size * here.by_h)
             if there.objective <= here.objective - 1e-4 * size * here.slope:
                 return replace(there, step=1.5 * size)
             size /= 2
         return here  # no descent within rounding: the stop test sees no change
 
-    return iterate(evaluate(data, weight, W, H), step, measure=measure, stop=flat(tol), limits=within)
+    return iterate(evaluate_factors(data, weight, W, H), step, measure=facts_of_factors, stop=flat(tol), limits=within)
 
 
-def measure(at: Point) -> Facts:
+def facts_of_factors(at: FactorPoint) -> Facts:
     """What the history shows."""
     return {"objective": at.objective, "gradient": at.slope**0.5}
 
@@ -131,14 +139,14 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
     within, tol = limits(settings, params, "facnnfn"), float(params["tol"])
     solver = {"lbfgs": lbfgs, "descent": descent}[params["solver"]]
 
-    def solve(data: MaskedMatrix) -> Fit:
+    def solve(data: MaskedMatrix) -> ModeFit:
         rank = min(settings.rank_or(100), *data.values.shape)
         shape, start = data.values.shape, params["start"]
         W, H = random_factors(shape, rank, settings.rng) if start is None else given_pair(start, shape)
         found = solver(data, settings.penalty, W, H, within, tol)
         # The line search never goes up, so the last point is the best.
         used = {"penalty": settings.penalty, "rank": W.shape[1]}
-        return Fit(found.status, found.history, left=found.state.W, right=found.state.H.T, used=used)
+        return ModeFit(found.status, found.history, left=found.state.W, right=found.state.H.T, used=used)
 
     return complete_by(problem, "facnnfn", params, solve, lambda data: UNITS * largest_singular(data))
 
@@ -150,6 +158,13 @@ def random_factors(shape: tuple[int, ...], rank: int, rng: np.random.Generator) 
     return scale * rng.standard_normal((shape[0], rank)), scale * rng.standard_normal((shape[1], rank))
 
 
+def _memory(s: Sizes, params: Mapping[str, Any]) -> float:
+    """Data and residuals, and the factors as often as L-BFGS remembers them."""
+    often = 33.0 if params["solver"] == "lbfgs" else 8.0
+    on_table = 5.0 * s.n * s.d + often * (s.n + s.d) * min(s.rank, s.n, s.d)
+    return mode_memory(s, params, on_table, 3.0 * s.n**2 + often * 2 * s.n * min(s.rank, s.n))
+
+
 METHODS = (
     Method(
         name="facnnfn",
@@ -158,7 +173,7 @@ METHODS = (
         regularizer="nuclear minus Frobenius norm",
         solver="L-BFGS (descent)",
         psd=False,
-        low_rank=True,
+        low_rank=False,
         keeps_candidates=False,
         random=True,
         reference="Wang, Yao, Kwok, WWW 2021",
@@ -174,6 +189,7 @@ METHODS = (
         grid=tuple({"penalty": weight} for weight in (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)),
         shared=MEASURE | {"rank", "penalty"},
         work=factor_work,
+        memory=_memory,
         run=run,
     ),
 )

@@ -5,17 +5,27 @@ Fan, Ding, Chen, Udell, "Factor group-sparse regularization for efficient low-ra
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from simcomplete._baselines.completion.fgsr_admm import admm
 from simcomplete._baselines.completion.fgsr_p import reweighted
 from simcomplete._baselines.completion.fgsr_palm import palm
-from simcomplete._baselines.completion.modes import MODE, Fit, MaskedMatrix, complete_by, factor_work, largest_singular
+from simcomplete._baselines.completion.modes import (
+    MODE,
+    MaskedMatrix,
+    ModeFit,
+    complete_by,
+    factor_work,
+    largest_singular,
+)
 from simcomplete._baselines.iteration import limits
 from simcomplete._method.iterate import Run
+from simcomplete._method.memory import mode_memory
 from simcomplete._method.params import ITERATION, Flag, Number, Parameters, Words, max_iter, parameter, tol
-from simcomplete._method.problem import Problem, Settings
-from simcomplete._method.spec import MEASURE, Method
+from simcomplete._method.problem import Problem
+from simcomplete._method.settings import Settings
+from simcomplete._method.spec import MEASURE, Method, Sizes
 from simcomplete._result.completion import Completion
 from simcomplete.errors import InputError
 
@@ -31,7 +41,7 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
     rho, p = float(params["rho"]), float(params["p"])
     weight = data_weight(params["weight"], settings.penalty)
 
-    def solve(data: MaskedMatrix) -> Fit:
+    def solve(data: MaskedMatrix) -> ModeFit:
         rank = min(settings.rank_or(100), *data.values.shape)
         used = {"weight": weight, "rank": rank, "tol": tol}
         found: Run[Any]
@@ -43,7 +53,7 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
             found = reweighted(data, rank, weight, within, p=p, alpha=alpha, tol=tol)
         else:
             found = palm(data, rank, weight, within, kind=variant, alpha=alpha, rho=rho, tol=tol, accelerate=quick)
-        return Fit(found.status, found.history, left=found.state.A, right=found.state.B, used=used)
+        return ModeFit(found.status, found.history, left=found.state.A, right=found.state.B, used=used)
 
     return complete_by(problem, "fgsr", params, solve, largest_singular)
 
@@ -51,6 +61,15 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
 def data_weight(weight: Any, penalty: float) -> float:
     """Lambda, which multiplies the data term: as given, else 1/penalty, the same data divided by lambda."""
     return 1 / max(penalty, 1e-12) if weight is None else float(weight)
+
+
+def _memory(s: Sizes, params: Mapping[str, Any]) -> float:
+    """Data and what a pair leaves of them; without momentum also what two pairs before leave; some eight pairs."""
+    kept = 0.0 if params["accelerate"] else 2.0
+    more = {"admm": 6.0, "p": 2.5}.get(params["variant"], kept)
+    on_table = (4.0 + more) * s.n * s.d + 8.0 * min(s.rank, s.n, s.d) * (s.n + s.d) + 2 * min(s.n, s.d) ** 2
+    more = 4.5 if params["variant"] == "p" else kept
+    return mode_memory(s, params, on_table, max(3.0 * s.n**2, (2.0 + more) * s.n**2 + 16.0 * min(s.rank, s.n) * s.n))
 
 
 METHODS = (
@@ -61,7 +80,7 @@ METHODS = (
         regularizer="Schatten 2/3 (1/2, p) quasi-norm",
         solver="PALM (ADMM, reweighting)",
         psd=False,
-        low_rank=True,
+        low_rank=False,
         keeps_candidates=False,
         random=False,
         reference="Fan, Ding, Chen, Udell, NeurIPS 2019",
@@ -83,6 +102,7 @@ METHODS = (
         grid=tuple({"penalty": weight} for weight in (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)),
         shared=MEASURE | {"rank", "penalty"},
         work=factor_work,
+        memory=_memory,
         run=run,
     ),
 )

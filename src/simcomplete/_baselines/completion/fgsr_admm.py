@@ -11,12 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcomplete._baselines.completion.fgsr_palm import alive, finished, first_pair, relative, shrink_columns, solved
-from simcomplete._baselines.completion.modes import MaskedMatrix, Matrix, settled
+from simcomplete._baselines.completion.modes import MaskedMatrix, settled
 from simcomplete._method.iterate import Limits, Run, iterate
+from simcomplete._types import Matrix
 
 
 @dataclass(frozen=True)
-class Split:
+class AdmmIterate:
     """A, B, the completed X, the multipliers, and what is measured."""
 
     A: Matrix
@@ -29,7 +30,7 @@ class Split:
 
 def admm(
     data: MaskedMatrix, rank: int, u: float, within: Limits, *, alpha: float = 1.0, tol: float = 1e-4
-) -> Run[Split]:
+) -> Run[AdmmIterate]:
     """Complete a matrix whose observed values are exact.
 
     Parameters
@@ -52,7 +53,7 @@ def admm(
     """
     hidden = np.zeros_like(data.values) if data.mask is None else 1 - data.mask
 
-    def step(at: Split) -> Split:
+    def step(at: AdmmIterate) -> AdmmIterate:
         tau = u * float(np.linalg.norm(at.B @ at.B.T, 2))
         target = at.X + at.dual / u
         A = shrink_columns(at.A + (u / tau) * ((target - at.A @ at.B) @ at.B.T), 1 / tau)
@@ -64,15 +65,15 @@ def admm(
         change = min(change, 10 * relative(X, at.X))
         objective = np.linalg.norm(A, axis=0).sum() + 0.5 * alpha * np.sum(B * B)
         keep = alive(A, B)
-        return Split(A[:, keep], B[keep], X, at.dual + u * (X - fit), float(objective), change)
+        return AdmmIterate(A[:, keep], B[keep], X, at.dual + u * (X - fit), float(objective), change)
 
     # Missing values count as 0 in the first decomposition; scaled up, the data have about the right size.
     scale = 1.0 if data.mask is None else data.mask.size / max(float(data.mask.sum()), 1.0)
     A, B = first_pair(data.values * scale, rank, alpha, 2 / 3)
     objective = float(np.linalg.norm(A, axis=0).sum() + 0.5 * alpha * np.sum(B * B))
-    start = Split(A, B, data.values, np.zeros_like(data.values), objective)
+    start = AdmmIterate(A, B, data.values, np.zeros_like(data.values), objective)
 
-    def measure(at: Split) -> dict[str, float]:
+    def measure(at: AdmmIterate) -> dict[str, float]:
         return {"objective": at.objective, "change": at.change, "components": at.A.shape[1]}
 
     return iterate(start, step, measure=measure, stop=finished(settled(tol)), limits=within)

@@ -9,9 +9,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcomplete._baselines.completion.fgsr_palm import Pair, alive, finished, first_pair, measure, relative, solved
-from simcomplete._baselines.completion.modes import MaskedMatrix, Matrix, settled
+from simcomplete._baselines.completion.fgsr_palm import (
+    Pair,
+    alive,
+    facts_of_pair,
+    finished,
+    first_pair,
+    relative,
+    solved,
+)
+from simcomplete._baselines.completion.modes import MaskedMatrix, settled, sum_of_squares
 from simcomplete._method.iterate import Limits, Run, iterate
+from simcomplete._types import Matrix
 
 ZETA = 0.01  # keeps the weights of vanishing columns finite
 
@@ -50,12 +59,15 @@ def reweighted(
     """
 
     def point(A: Matrix, B: Matrix) -> Pair:
-        left = data.residual(A @ B)
+        left = data.residual_of(A, B)
         penalty = np.sum((np.linalg.norm(A, axis=0) + zeta) ** p) / p + 0.5 * alpha * np.sum(B * B)
-        return Pair(A, B, left, float(penalty + 0.5 * weight * np.sum(left * left)))
+        return Pair(A, B, left, float(penalty + 0.5 * weight * sum_of_squares(left)))
 
     def filled(at: Pair) -> Matrix:
-        return at.left + at.A @ at.B  # the data where observed, the fit elsewhere
+        assert at.left is not None  # `point` always keeps it
+        fit = at.A @ at.B
+        fit += at.left  # the data where observed, the fit elsewhere
+        return fit
 
     def step(at: Pair) -> Pair:
         X = start_X if at is start else filled(at)
@@ -70,4 +82,4 @@ def reweighted(
 
     start_X = data.values
     start = point(*first_pair(data.values, rank, alpha, 2 / 3))
-    return iterate(start, step, measure=measure, stop=finished(settled(tol)), limits=within)
+    return iterate(start, step, measure=facts_of_pair, stop=finished(settled(tol)), limits=within)

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._baselines.completion.modes import MaskedMatrix, Matrix, flat, leading, settled
+from simcomplete._baselines.completion.modes import MaskedMatrix, flat, leading, settled, sum_of_squares
 from simcomplete._method.iterate import Facts, Limits, Run, Stop, iterate
 from simcomplete._result.status import Status
+from simcomplete._types import Matrix
 
 PRUNED = 1e-5  # squared norm of a column of A or a row of B that counts as 0
 
@@ -26,12 +27,13 @@ PRUNED = 1e-5  # squared norm of a column of A or a row of B that counts as 0
 class Pair:
     """A and B, what they leave of the data, the objective, and the larger of their relative changes.
 
-    `before` is the pair before, for the momentum, and `momentum` its counter.
+    `before` is the pair before, for the momentum, and `momentum` its counter. `left` is None where it is seldom needed
+    again, and worth less than the memory it takes.
     """
 
     A: Matrix
     B: Matrix
-    left: Matrix
+    left: Matrix | None
     objective: float
     change: float = 1.0
     before: tuple[Matrix, Matrix] | None = None
@@ -85,19 +87,20 @@ def palm(
             change = max(relative(A, at.A), relative(B, at.B))
             keep = alive(A, B)
             A, B, before = A[:, keep], B[keep], (at.A[:, keep], at.B[keep])
-        left = data.residual(A @ B)
+        left = data.residual_of(A, B)
         second = 0.5 * np.sum(B * B) if kind == "2/3" else np.linalg.norm(B, axis=1).sum()
         penalty = np.linalg.norm(A, axis=0).sum() + alpha * second
-        return Pair(A, B, left, float(penalty + 0.5 * weight * np.sum(left * left)), change, before, momentum)
+        objective = float(penalty + 0.5 * weight * sum_of_squares(left))
+        return Pair(A, B, None if accelerate else left, objective, change, before, momentum)
 
-    def move(at: Pair, A: Matrix, B: Matrix, left: Matrix, momentum: float) -> Pair:
-        """One step in A from `A`, of which `left` is left with at.B, then one in B from `B`."""
+    def move(at: Pair, A: Matrix, B: Matrix, pull: Matrix, momentum: float) -> Pair:
+        """One step in A from `A`, where what is left with at.B, times at.B^T, pulls; then one in B from `B`."""
         tau = weight * rho * float(np.linalg.norm(at.B @ at.B.T, 2))
-        A = shrink_columns(A + (weight / tau) * (left @ at.B.T), 1 / tau)
+        A = shrink_columns(A + (weight / tau) * pull, 1 / tau)
         tau = weight * rho * float(np.linalg.norm(A.T @ A, 2))
         if tau == 0:  # no column survived
             return point(A, np.zeros_like(B), at)
-        pull = weight * (A.T @ data.residual(A @ B))
+        pull = weight * (A.T @ data.residual_of(A, B))
         B = (pull + tau * B) / (alpha + tau) if kind == "2/3" else shrink_columns((B + pull / tau).T, alpha / tau).T
         return point(A, B, at, momentum)
 
@@ -106,14 +109,18 @@ def palm(
             momentum = (1 + (1 + 4 * at.momentum**2) ** 0.5) / 2
             ahead = (at.momentum - 1) / momentum
             A, B = (now + ahead * (now - then) for now, then in zip((at.A, at.B), at.before, strict=True))
-            moved = move(at, A, B, data.residual(A @ at.B), momentum)
+            moved = move(at, A, B, data.residual_of(A, at.B) @ at.B.T, momentum)
             if moved.objective <= at.objective:
                 return moved
-        return move(at, at.A, at.B, at.left, 1.0)
+            del moved  # before another is made
+        left = data.residual_of(at.A, at.B) if at.left is None else at.left
+        pull = left @ at.B.T
+        del left
+        return move(at, at.A, at.B, pull, 1.0)
 
     start = point(*first_pair(data.values, rank, alpha, 2 / 3 if kind == "2/3" else 1 / 2))
     stop = finished((flat if accelerate else settled)(tol))
-    return iterate(start, step, measure=measure, stop=stop, limits=within)
+    return iterate(start, step, measure=facts_of_pair, stop=stop, limits=within)
 
 
 def first_pair(Z: Matrix, rank: int, alpha: float, power: float) -> tuple[Matrix, Matrix]:
@@ -152,7 +159,7 @@ def relative(new: Matrix, old: Matrix) -> float:
     return float(np.linalg.norm(new - old)) / max(float(np.linalg.norm(old)), np.finfo(np.float64).tiny)
 
 
-def measure(at: Pair) -> Facts:
+def facts_of_pair(at: Pair) -> Facts:
     """What the history shows."""
     return {"objective": at.objective, "change": at.change, "components": at.A.shape[1]}
 

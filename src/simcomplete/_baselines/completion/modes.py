@@ -16,23 +16,24 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from simcomplete._baselines.imputation.filled import complete_filled, fill
-from simcomplete._baselines.iteration import as_recorded
+from simcomplete._baselines.imputation.filled import complete_filled, fill_missing
+from simcomplete._baselines.similarities import own_similarities
 from simcomplete._method.iterate import Facts, Stop
 from simcomplete._method.params import Number, Words, parameter
 from simcomplete._method.problem import Problem
+from simcomplete._method.settings import as_recorded
 from simcomplete._method.spec import Sizes
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
+from simcomplete._types import Matrix
 from simcomplete.errors import InputError
 
-Matrix = NDArray[np.float64]
 LARGEST = 1e100  # squares of squares of products have to be finite
 EPS = float(np.finfo(np.float64).eps)
+MAX = float(np.finfo(np.float64).max)
 # The two parameters that every method here has.
 MODE = (
     parameter(
@@ -73,14 +74,32 @@ class MaskedMatrix:
 
     def residual(self, fit: Matrix) -> Matrix:
         """What a fit leaves of the observed values; 0 where nothing is observed."""
-        left = self.values - fit
+        return self._left(np.array(fit))
+
+    def residual_of(self, left: Matrix, right: Matrix) -> Matrix:
+        """The same of the product of two factors, in the place of that product."""
+        return self._left(left @ right)
+
+    def _left(self, fit: Matrix) -> Matrix:
+        np.subtract(self.values, fit, out=fit)
         if self.mask is not None:
-            left *= self.mask
-        return left
+            fit *= self.mask
+        return fit
+
+
+def sum_of_squares(R: Matrix) -> float:
+    """|R|_F^2 row by row: no other array of that size, and rounding as small as in a sum over all.
+
+    Examples
+    --------
+    >>> sum_of_squares(np.array([[1.0, 2.0], [0.0, 2.0]]))
+    9.0
+    """
+    return float(np.sum(np.einsum("ij,ij->i", R, R)))
 
 
 @dataclass(frozen=True)
-class Fit:
+class ModeFit:
     """What a method made of a data, how it went, and parameters as used.
 
     The fit is `values`, or `left` @ `right`, or (mode "S" only, in the data's own units) a symmetric `matrix`.
@@ -107,7 +126,9 @@ class Fit:
             return self.matrix
         if self.left is None or self.right is None:
             S = self.dense() * unit
-            return SymmetricMatrix(dense=(S + S.T) / 2)
+            S = S + S.T
+            S /= 2
+            return SymmetricMatrix(dense=S)
         return symmetrised(self.left * unit, self.right)
 
 
@@ -115,7 +136,7 @@ def complete_by(
     problem: Problem,
     name: str,
     params: dict[str, Any],
-    solve: Callable[[MaskedMatrix], Fit],
+    solve: Callable[[MaskedMatrix], ModeFit],
     unit: Callable[[MaskedMatrix], float],
 ) -> Completion:
     """Pose the data of the mode asked for, solve it, and end as that mode ends.
@@ -141,33 +162,38 @@ def complete_by(
     used |= fit.used
     if data.mode == "S":
         return problem.result(name, used, fit.symmetric(data.unit), **facts)
-    return complete_filled(problem, name, used, fill(problem.table, fit.dense() * data.unit), **facts)
+    estimate = fit.dense()
+    with np.errstate(over="ignore"):  # what is beyond all numbers is clipped to what was observed
+        estimate *= data.unit
+    del data, fit
+    return complete_filled(problem, name, used, fill_missing(problem.table, estimate), **facts)
 
 
-def nothing(data: MaskedMatrix) -> Fit:
+def nothing(data: MaskedMatrix) -> ModeFit:
     """The fit of zeros, which has no scale and no direction: 0."""
     n1, n2 = data.values.shape
-    return Fit(Status("computed", "everything observed is 0"), left=np.zeros((n1, 0)), right=np.zeros((0, n2)))
+    return ModeFit(Status("computed", "everything observed is 0"), left=np.zeros((n1, 0)), right=np.zeros((0, n2)))
 
 
 def pose(problem: Problem, mode: Any, unit: Any, auto: Callable[[MaskedMatrix], float]) -> MaskedMatrix:
     """Check `mode` and `unit`, and make the matrix to complete."""
     mode = _mode(problem, mode)
     if mode == "S":
-        values, mask = problem.similarities, None
+        values, mask = own_similarities(problem), None
     else:
         observed = ~np.isnan(problem.table)
         values = np.where(observed, problem.table, 0.0)
         mask = None if observed.all() else observed.astype(np.float64)
-    size = float(np.abs(values).max())
+    size = float(max(values.max(), -values.min()))
     if unit == "auto":
         # Divided by their size first, squares neither overflow nor vanish.
-        unit = size * (auto(MaskedMatrix(values / size, mask)) or 1.0) if size > 0 else 1.0
+        unit = min(size * (auto(MaskedMatrix(values / size, mask)) or 1.0), MAX) if size > 0 else 1.0
     elif size / unit > LARGEST:
         raise InputError(
             f"unit={unit!r} is too small for values up to {size:g}; use 'auto', or 1 for values as they are"
         )
-    return MaskedMatrix(values / float(unit), mask, mode, float(unit))
+    values /= float(unit)  # in its place: there is no other use for it
+    return MaskedMatrix(values, mask, mode, float(unit))
 
 
 def _mode(problem: Problem, mode: Any) -> Literal["X", "S"]:
@@ -181,7 +207,8 @@ def largest_singular(data: MaskedMatrix) -> float:
     Z = data.values
     G = Z.T @ Z if Z.shape[0] >= Z.shape[1] else Z @ Z.T
     last = len(G) - 1
-    return float(max(eigh(G, eigvals_only=True, subset_by_index=(last, last))[0], 0.0) ** 0.5)
+    # The transpose is in Fortran's order, and so decomposed in its place.
+    return float(max(eigh(G.T, eigvals_only=True, subset_by_index=(last, last), overwrite_a=True)[0], 0.0) ** 0.5)
 
 
 def leading(Z: Matrix, k: int) -> tuple[Matrix, Matrix, Matrix]:
@@ -197,7 +224,7 @@ def leading(Z: Matrix, k: int) -> tuple[Matrix, Matrix, Matrix]:
         V, s, Ut = leading(Z.T, k)
         return Ut.T, s, V.T
     k = min(k, Z.shape[1])
-    _, V = eigh(Z.T @ Z, subset_by_index=(Z.shape[1] - k, Z.shape[1] - 1))
+    _, V = eigh((Z.T @ Z).T, subset_by_index=(Z.shape[1] - k, Z.shape[1] - 1), overwrite_a=True)
     # The Gram matrix squares the condition; one small SVD of Z V restores s and U to full accuracy.
     U, s, W = np.linalg.svd(Z @ V[:, ::-1], full_matrices=False)
     keep = s > max(Z.shape) * EPS * max(s[0], 0.0)
@@ -232,7 +259,9 @@ def signed(w: Matrix, U: Matrix) -> SymmetricMatrix:
     if not keep.any():
         return SymmetricMatrix(factor=np.zeros((len(U), 1)))
     signs = np.sign(w[keep])
-    return SymmetricMatrix(factor=U[:, keep] * np.sqrt(size[keep]), signs=None if (signs > 0).all() else signs)
+    factor = U[:, keep]  # a copy, scaled in its place
+    factor *= np.sqrt(size[keep])
+    return SymmetricMatrix(factor=factor, signs=None if (signs > 0).all() else signs)
 
 
 def settled(tol: float, of: str = "itself") -> Stop:

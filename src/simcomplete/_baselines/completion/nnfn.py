@@ -5,6 +5,7 @@ Wang, Yao, Kwok, "A scalable, adaptive and sound nonconvex regularizer for low-r
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,21 +14,24 @@ from scipy.linalg import eigh, svd
 
 from simcomplete._baselines.completion.modes import (
     MODE,
-    Fit,
     MaskedMatrix,
-    Matrix,
+    ModeFit,
     complete_by,
     largest_singular,
     settled,
     signed,
+    sum_of_squares,
 )
 from simcomplete._baselines.iteration import limits
 from simcomplete._method.iterate import Limits, Run, iterate
+from simcomplete._method.memory import mode_memory
 from simcomplete._method.params import ITERATION, Flag, Parameters, max_iter, parameter, tol
-from simcomplete._method.problem import Problem, Settings
-from simcomplete._method.spec import MEASURE, Method
+from simcomplete._method.problem import Problem
+from simcomplete._method.settings import Settings
+from simcomplete._method.spec import MEASURE, Method, Sizes
 from simcomplete._result.completion import Completion
 from simcomplete._result.status import Status
+from simcomplete._types import Matrix
 
 # The shared default penalty, 0.001, then takes one percent of the largest singular value off every other.
 UNITS = 10.0
@@ -80,21 +84,20 @@ def matrix_prox(Z: Matrix, t: float) -> tuple[Matrix, Matrix]:
 
 
 @dataclass(frozen=True)
-class Iterate:
-    """X, the X before it, what X leaves of the data, the momentum's counter, and what is measured."""
+class ProximalIterate:
+    """X, the X before it, the momentum's counter, and what is measured."""
 
     X: Matrix
     before: Matrix
-    left: Matrix
     momentum: float
     objective: float
     change: float
     rank: int
 
 
-def complete(
+def proximal_gradient(
     data: MaskedMatrix, weight: float, within: Limits, tol: float = 1e-3, *, accelerate: bool = True
-) -> Run[Iterate]:
+) -> Run[ProximalIterate]:
     """Complete a matrix by proximal gradient with unit step from X = 0.
 
     X <- prox_weight(X + M * (O - X)); the loss has a 1-Lipschitz gradient, so the objective never rises. With
@@ -107,37 +110,47 @@ def complete(
     --------
     >>> O = np.outer([1.0, 2.0, 3.0], [1.0, 1.0, 2.0])
     >>> M = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 0.0]])
-    >>> run = complete(MaskedMatrix(O * M, M), 0.1, Limits(500), tol=1e-9)
+    >>> run = proximal_gradient(MaskedMatrix(O * M, M), 0.1, Limits(500), tol=1e-9)
     >>> run.state.X.round(3)[2]  # rank one costs nothing: |X|_* = |X|_F
     array([3., 3., 6.])
     """
 
-    def point(Y: Matrix, left: Matrix, at: Iterate, momentum: float) -> Iterate:
-        X, s = matrix_prox(Y + left, weight)
+    def point(Y: Matrix, at: ProximalIterate, momentum: float) -> ProximalIterate:
+        Z = data.residual(Y)
+        Z += Y
+        X, s = matrix_prox(Z, weight)
+        del Y, Z  # large, and not needed below
         rest = data.residual(X)
-        objective = 0.5 * float(np.sum(rest * rest)) + weight * float(s.sum() - np.linalg.norm(s))
+        objective = 0.5 * sum_of_squares(rest) + weight * float(s.sum() - np.linalg.norm(s))
         size, rank = float(np.linalg.norm(s)), int(np.count_nonzero(s))
         # The penalty takes `weight` off each of `rank` values: a step much smaller than that is at the end of its way.
         scale = max(min(weight * rank**0.5, size), 1e-9 * size, np.finfo(np.float64).tiny)
-        change = float(np.linalg.norm(X - at.X)) / scale
-        return Iterate(X, at.X, rest, momentum, objective, change, rank)
+        change = float(np.linalg.norm(np.subtract(X, at.X, out=rest))) / scale
+        return ProximalIterate(X, at.X, momentum, objective, change, rank)
 
-    def step(at: Iterate) -> Iterate:
+    def step(at: ProximalIterate) -> ProximalIterate:
         if accelerate:
             momentum = (1 + (1 + 4 * at.momentum**2) ** 0.5) / 2
-            Y = at.X + ((at.momentum - 1) / momentum) * (at.X - at.before)
-            ahead = point(Y, data.residual(Y), at, momentum)
+            ahead = point(extrapolated(at, (at.momentum - 1) / momentum), at, momentum)
             if ahead.objective <= at.objective:
                 return ahead
-        return point(at.X, at.left, at, 1.0)
+        return point(at.X, at, 1.0)
 
     zero = np.zeros_like(data.values)
-    start = Iterate(zero, zero, data.values, 1.0, 0.5 * float(np.sum(data.values**2)), 1.0, 0)
+    start = ProximalIterate(zero, zero, 1.0, 0.5 * sum_of_squares(data.values), 1.0, 0)
 
-    def measure(at: Iterate) -> dict[str, float]:
+    def measure(at: ProximalIterate) -> dict[str, float]:
         return {"objective": at.objective, "change": at.change, "rank": at.rank}
 
     return iterate(start, step, measure=measure, stop=settled(tol, "what the penalty takes off"), limits=within)
+
+
+def extrapolated(at: ProximalIterate, ahead: float) -> Matrix:
+    """X + ahead (X - before), in one array."""
+    Y = at.X - at.before
+    Y *= ahead
+    Y += at.X
+    return Y
 
 
 def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
@@ -145,16 +158,21 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
     within, tol = limits(settings, params, "nnfn"), float(params["tol"])
     used = {"penalty": settings.penalty}
 
-    def solve(data: MaskedMatrix) -> Fit:
+    def solve(data: MaskedMatrix) -> ModeFit:
         if data.mode == "S":
             # Fully observed, the prox of S0 is the answer. Eigenvalues keep their signs: it need not be PSD.
-            w, U = eigh(data.values)
+            w, U = eigh(data.values.T, overwrite_a=True)  # in its place: nothing needs S0 any more
             matrix = signed(prox(w, settings.penalty) * data.unit, U)
-            return Fit(Status("optimal", "the global optimum, by one eigendecomposition"), matrix=matrix, used=used)
-        found = complete(data, settings.penalty, within, tol, accelerate=bool(params["accelerate"]))
-        return Fit(found.status, found.history, found.state.X, used=used)
+            return ModeFit(Status("optimal", "the global optimum, by one eigendecomposition"), matrix=matrix, used=used)
+        found = proximal_gradient(data, settings.penalty, within, tol, accelerate=bool(params["accelerate"]))
+        return ModeFit(found.status, found.history, found.state.X, used=used)
 
     return complete_by(problem, "nnfn", params, solve, lambda data: UNITS * largest_singular(data))
+
+
+def _memory(s: Sizes, params: Mapping[str, Any]) -> float:
+    """X, the one before and the one to come, beside the data; in mode "S" one eigendecomposition."""
+    return mode_memory(s, params, 8.3 * s.n * s.d + 3 * min(s.n, s.d) ** 2, 3.1 * s.n**2)
 
 
 METHODS = (
@@ -180,6 +198,7 @@ METHODS = (
         grid=tuple({"penalty": weight} for weight in (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)),
         shared=MEASURE | {"penalty"},
         work=lambda sizes, params: params["max_iter"] * (4.0 * sizes.n * sizes.d**2 + 9.0 * sizes.d**3),
+        memory=_memory,
         run=run,
     ),
 )

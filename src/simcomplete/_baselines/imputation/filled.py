@@ -19,19 +19,23 @@ from simcomplete._rows.table import HeldRows
 from simcomplete._similarity.exact import CandidateRows
 
 
-def fill(table: NDArray[np.float64], estimate: NDArray[np.float64], *, clip: bool = True) -> NDArray[np.float64]:
+def fill_missing(
+    table: NDArray[np.float64], estimate: NDArray[np.float64], *, clip: bool = True
+) -> NDArray[np.float64]:
     """Put an estimate where values are missing, clipped to the observed range.
 
     Examples
     --------
-    >>> fill(np.array([[1.0, np.nan], [3.0, 2.0]]), np.array([[0.0, 9.0], [0.0, 0.0]]))
+    >>> fill_missing(np.array([[1.0, np.nan], [3.0, 2.0]]), np.array([[0.0, 9.0], [0.0, 0.0]]))
     array([[1., 3.],
            [3., 2.]])
     """
     missing = np.isnan(table)
+    filled, values = table.copy(), estimate[missing]
     if clip and not missing.all():
-        estimate = np.clip(estimate, np.nanmin(table), np.nanmax(table))
-    return np.where(missing, estimate, table)
+        np.clip(values, np.nanmin(table), np.nanmax(table), out=values)
+    filled[missing] = values
+    return filled
 
 
 def complete_filled(
@@ -40,7 +44,7 @@ def complete_filled(
     """Return the similarities of filled rows as a completion, its factor the rows themselves, made unit."""
     rows = CandidateRows(HeldRows(filled), problem.measure)
     factor = rows.rows(slice(0, len(filled)))
-    own = np.sum(factor * factor, axis=1)
+    own = np.einsum("ij,ij->i", factor, factor)
     deficit = np.where(own < 0.75, 1 - own, 0.0)  # rows that are zero even when filled
     matrix = SymmetricMatrix(factor=factor, diagonal=deficit if deficit.any() else None, unit=True)
     return problem.result(name, params, matrix, **facts)

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from simcomplete._baselines.given import given_array
-from simcomplete._baselines.imputation.filled import complete_filled, fill
-from simcomplete._baselines.imputation.grouse import Floats, Positions, Rows, grouse, orthonormal, principal
+from simcomplete._baselines.imputation.filled import complete_filled, fill_missing
+from simcomplete._baselines.imputation.grouse import RowStream, grouse, orthonormal, principal
 from simcomplete._baselines.imputation.mean import power_of_two
-from simcomplete._baselines.iteration import as_recorded, limits
+from simcomplete._baselines.iteration import limits
 from simcomplete._method.params import ITERATION, Arrays, Flag, Number, Parameters, Words, max_iter, parameter
-from simcomplete._method.problem import Problem, Settings
+from simcomplete._method.problem import Problem
+from simcomplete._method.settings import Settings, as_recorded
 from simcomplete._method.spec import FILLED_MEASURE, Method
 from simcomplete._result.completion import Completion
+from simcomplete._types import Matrix, Positions
 from simcomplete.errors import InputError
 
 
@@ -23,7 +25,7 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
     """Stream candidates and queries, fill from the subspace, compare."""
     table, n_p, d = problem.table, problem.n_candidates, problem.table.shape[1]
     unit = power_of_two(table)
-    rows = Rows(table / unit)
+    rows = RowStream(table / unit)
     U = start(params["start"], rows.X[:n_p], _rank(settings, rows, params["support"]), settings.rng)
     # Rows of another size would need another step, so by default it counts in their mean square: no unit in it.
     step = float(params["step"])
@@ -32,12 +34,14 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
     bounds = limits(settings, params, "gr")
     result = grouse(rows, U, _orders(params["orders"], bounds.max_iter, problem.n, settings.rng), step, bounds)
     U = result.state.U
-    estimate = fill(table / unit, rows.all_weights(U) @ U.T) * unit
+    estimate = fill_missing(table / unit, rows.all_weights(U) @ U.T) * unit
     facts = {"status": result.status, "history": result.history}
-    return complete_filled(problem, "gr", {"rank": U.shape[1], **as_recorded(params)}, fill(table, estimate), **facts)
+    return complete_filled(
+        problem, "gr", {"rank": U.shape[1], **as_recorded(params)}, fill_missing(table, estimate), **facts
+    )
 
 
-def start(given: Any, Z: Floats, rank: int, rng: np.random.Generator) -> Floats:
+def start(given: Any, Z: Matrix, rank: int, rng: np.random.Generator) -> Matrix:
     """The first basis: random, the principal directions of some rows (not centred, as the model is not), or given."""
     d = Z.shape[1]
     if isinstance(given, str):
@@ -50,7 +54,7 @@ def start(given: Any, Z: Floats, rank: int, rng: np.random.Generator) -> Floats:
     return orthonormal(U)
 
 
-def _rank(settings: Settings, rows: Rows, support: float) -> int:
+def _rank(settings: Settings, rows: RowStream, support: float) -> int:
     """The rank asked for, else 10 but so few that a usual query has `support` values for each of its weights."""
     counts = rows.mask.sum(axis=1)[~rows.whole]
     most = 10 if support == 0 or not len(counts) else max(1, min(10, int(np.median(counts) // support)))
@@ -98,6 +102,7 @@ METHODS = (
         grid=tuple({"rank": rank, "step": step} for step in (0.1, 10.0) for rank in (2, 5, 10, 20)),
         shared=FILLED_MEASURE | {"rank"},
         work=lambda sizes, params: 80.0 * params["max_iter"] * sizes.n * sizes.d,
+        memory=lambda s, params: 5.6 * s.n * s.d,
         run=run,
     ),
 )

@@ -16,34 +16,32 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from simcomplete._method.iterate import Limits, Run, iterate
-
-Floats = NDArray[np.float64]
-Positions = NDArray[np.int64]
+from simcomplete._types import Matrix, Positions
 
 
-class Rows:
+class RowStream:
     """The stream: rows (n, d) with NaN where missing."""
 
-    def __init__(self, table: Floats) -> None:
+    def __init__(self, table: Matrix) -> None:
         self.mask = ~np.isnan(table)
         self.whole: NDArray[np.bool_] = np.all(self.mask, axis=1)
         self.X = np.where(self.mask, table, 0.0)
 
-    def weights(self, U: Floats, j: int | np.integer) -> Floats:
+    def weights(self, U: Matrix, j: int | np.integer) -> Matrix:
         """Least-squares weights of a row, minimum-norm where they are not unique."""
         if self.whole[j]:  # U is orthonormal
             return np.asarray(self.X[j] @ U)
         mask = self.mask[j]
         return np.asarray(np.linalg.lstsq(U[mask], self.X[j, mask], rcond=None)[0])
 
-    def all_weights(self, U: Floats) -> Floats:
+    def all_weights(self, U: Matrix) -> Matrix:
         """The weights of every row, (n, r)."""
         W = self.X @ U
         for j in np.flatnonzero(~self.whole):
             W[j] = self.weights(U, j)
         return W
 
-    def errors(self, U: Floats) -> Floats:
+    def errors(self, U: Matrix) -> Matrix:
         """|res| / |x_O| of every row."""
         size = np.linalg.norm(self.X, axis=1)
         res = np.linalg.norm((self.X - self.all_weights(U) @ U.T) * self.mask, axis=1)
@@ -54,12 +52,12 @@ class Rows:
 class Subspace:
     """A basis, how many rows it has seen, and the errors of the last cycle's rows as they were visited."""
 
-    U: Floats
+    U: Matrix
     seen: int
-    errors: Floats
+    errors: Matrix
 
 
-def grouse(rows: Rows, U: Floats, orders: Iterable[Positions], step: float, limits: Limits) -> Run[Subspace]:
+def grouse(rows: RowStream, U: Matrix, orders: Iterable[Positions], step: float, limits: Limits) -> Run[Subspace]:
     """Stream all rows once per iteration.
 
     Parameters
@@ -79,8 +77,8 @@ def grouse(rows: Rows, U: Floats, orders: Iterable[Positions], step: float, limi
     --------
     >>> X = np.outer([1.0, 2.0, 3.0], [1.0, 1.0])
     >>> X[2, 1] = np.nan
-    >>> run = grouse(Rows(X), np.array([[1.0], [0.0]]), [np.arange(3)] * 9, 1.0, Limits(9, progress=False))
-    >>> (Rows(X).all_weights(run.state.U) @ run.state.U.T)[2].round(2)
+    >>> run = grouse(RowStream(X), np.array([[1.0], [0.0]]), [np.arange(3)] * 9, 1.0, Limits(9, progress=False))
+    >>> (RowStream(X).all_weights(run.state.U) @ run.state.U.T)[2].round(2)
     array([3., 3.])
     """
     order = iter(orders)
@@ -92,7 +90,7 @@ def grouse(rows: Rows, U: Floats, orders: Iterable[Positions], step: float, limi
     )
 
 
-def cycle(rows: Rows, start: Subspace, order: Positions, step: float) -> Subspace:
+def cycle(rows: RowStream, start: Subspace, order: Positions, step: float) -> Subspace:
     """Show every row once, in that order, and make the basis orthonormal again."""
     U, seen, errors = start.U.copy(), start.seen, np.zeros(len(order))
     for i, j in enumerate(order):
@@ -100,7 +98,8 @@ def cycle(rows: Rows, start: Subspace, order: Positions, step: float) -> Subspac
         x, w = rows.X[j], rows.weights(U, j)
         p = U @ w
         res = (x - p) * rows.mask[j]
-        size, length, norm = (float(np.sqrt(v @ v)) for v in (res, w, x))
+        with np.errstate(over="ignore"):  # weights beyond all numbers: the guard below leaves such a row out
+            size, length, norm = (float(np.sqrt(v @ v)) for v in (res, w, x))
         errors[i] = size / norm if norm > 0 else 0.0
         angle = step * size * length / seen
         # The guard: a row that teaches nothing would be 0/0, and beyond a right angle the step goes back.
@@ -109,13 +108,13 @@ def cycle(rows: Rows, start: Subspace, order: Positions, step: float) -> Subspac
     return Subspace(orthonormal(U), seen, errors)
 
 
-def orthonormal(A: Floats) -> Floats:
+def orthonormal(A: Matrix) -> Matrix:
     """An orthonormal basis that keeps the directions of one that nearly is."""
     Q, R = np.linalg.qr(A)
     return np.asarray(Q * np.where(np.diag(R) < 0, -1.0, 1.0))
 
 
-def principal(Z: Floats, rank: int) -> Floats:
+def principal(Z: Matrix, rank: int) -> Matrix:
     """The leading right singular vectors of rows (n, d), from the smaller of the two Gram matrices."""
     n, d = Z.shape
     G = Z.T @ Z if d <= n else Z @ Z.T

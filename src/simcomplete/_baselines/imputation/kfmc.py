@@ -13,12 +13,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from simcomplete._baselines.given import given_array
-from simcomplete._baselines.imputation.filled import complete_filled, fill
-from simcomplete._baselines.imputation.kernels import Floats, Kernel, Polynomial, Rbf, bandwidth
+from simcomplete._baselines.imputation.filled import complete_filled, fill_missing
+from simcomplete._baselines.imputation.kernels import BANDWIDTH_ROWS, Kernel, Polynomial, Rbf, bandwidth
 from simcomplete._baselines.imputation.kfmc_offline import offline
 from simcomplete._baselines.imputation.kfmc_online import KfmcSettings, extend, online
 from simcomplete._baselines.imputation.mean import feature_means, power_of_two
-from simcomplete._baselines.iteration import as_recorded, limits
+from simcomplete._baselines.iteration import limits
 from simcomplete._method.iterate import Limits, Run
 from simcomplete._method.params import (
     ITERATION,
@@ -33,9 +33,11 @@ from simcomplete._method.params import (
     parameter,
     tol,
 )
-from simcomplete._method.problem import Problem, Settings
+from simcomplete._method.problem import Problem
+from simcomplete._method.settings import Settings, as_recorded
 from simcomplete._method.spec import FILLED_MEASURE, Method, Sizes
 from simcomplete._result.completion import Completion
+from simcomplete._types import Matrix
 from simcomplete.errors import InputError
 
 # What None stands for, by variant and kernel: the original values, save a tol that offline can reach.
@@ -45,6 +47,8 @@ USUAL: dict[tuple[str, str], dict[str, Any]] = {
     ("offline", "rbf"): {"factor": 1.0, "alpha": 0.0, "beta": 1e-3, "max_iter": 500, "tol": 3e-4},
     ("offline", "poly"): {"alpha": 1.0, "beta": 1.0, "max_iter": 500, "tol": 3e-4},
 }
+# Of the largest value: powers of queries that are far larger than candidates would leave the range of numbers.
+SMALLEST_UNIT = 2.0**-100
 
 
 def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
@@ -53,7 +57,7 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
     p = {**params, **{name: value for name, value in usual.items() if params[name] is None}}
     table, n_p = problem.table, problem.n_candidates
     mask = ~np.isnan(table)
-    unit = _unit(table[:n_p], p)
+    unit = max(_unit(table[:n_p], p), power_of_two(table) * SMALLEST_UNIT)
     X = np.where(mask, table, _start(p["start"], table, n_p)) / unit
     D = _atoms(p["atoms"], p["init"], X[:n_p], unit, settings.rng)
     learning = _settings(p, X if p["bandwidth"] == "all" else X[:n_p], X[mask])
@@ -61,12 +65,14 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
         result, filled = _learn(p["variant"], problem, X, D, learning, limits(settings, p, "kfmc"))
     facts = {"status": result.status, "history": result.history}
     used = {**as_recorded(p), "atoms": len(D)}
-    return complete_filled(problem, "kfmc", used, fill(table, fill(table / unit, filled) * unit), **facts)
+    return complete_filled(
+        problem, "kfmc", used, fill_missing(table, fill_missing(table / unit, filled) * unit), **facts
+    )
 
 
 def _learn(
-    variant: str, problem: Problem, X: Floats, D: Floats, settings: KfmcSettings, bounds: Limits
-) -> tuple[Run[Any], Floats]:
+    variant: str, problem: Problem, X: Matrix, D: Matrix, settings: KfmcSettings, bounds: Limits
+) -> tuple[Run[Any], Matrix]:
     """Run the variant; return how it went and the samples it filled."""
     mask = ~np.isnan(problem.table)
     if variant != "extend":
@@ -81,7 +87,7 @@ def _learn(
     return result, np.concatenate([X[:n_p], extend(X[n_p:], mask[n_p:], result.state.D, still)[0]])
 
 
-def _unit(P: Floats, p: dict[str, Any]) -> float:
+def _unit(P: Matrix, p: dict[str, Any]) -> float:
     """What to divide by, so that rows have that norm in the mean: kernels and steps then know what is near."""
     size = power_of_two(P)
     if p["norm"] is None:
@@ -94,7 +100,7 @@ def _unit(P: Floats, p: dict[str, Any]) -> float:
     return size * float(np.sqrt(P.shape[1] * mean_square)) / norm if mean_square > 0 else 1.0
 
 
-def _start(given: Any, table: Floats, n_p: int) -> Floats:
+def _start(given: Any, table: Matrix, n_p: int) -> Matrix:
     """First guesses, for missing values."""
     if isinstance(given, str):
         means = feature_means(table[:n_p]) if given == "mean" else np.zeros(table.shape[1])
@@ -102,7 +108,7 @@ def _start(given: Any, table: Floats, n_p: int) -> Floats:
     return given_array(given, "start", table.shape)
 
 
-def _atoms(given: Any, init: str, X: Floats, unit: float, rng: np.random.Generator) -> Floats:
+def _atoms(given: Any, init: str, X: Matrix, unit: float, rng: np.random.Generator) -> Matrix:
     """The first atoms: some of the rows, standard normal numbers, or given."""
     n, d = X.shape
     if isinstance(given, (int, np.integer)):
@@ -112,7 +118,7 @@ def _atoms(given: Any, init: str, X: Floats, unit: float, rng: np.random.Generat
     return given_array(given, "atoms", ("m", d)) / unit
 
 
-def _settings(p: dict[str, Any], X: Floats, observed: Floats) -> KfmcSettings:
+def _settings(p: dict[str, Any], X: Matrix, observed: Matrix) -> KfmcSettings:
     """Numbers as they are, and the kernel's width by the distances of some rows."""
     if p["kernel"] == "rbf":
         kernel: Kernel = Rbf(bandwidth(X, float(p["factor"])))
@@ -136,6 +142,15 @@ def _work(sizes: Sizes, params: Mapping[str, Any]) -> float:
     passes = params["max_iter"] or (500 if params["variant"] == "offline" else 2)
     inner = 1 if params["variant"] == "offline" else params["inner"]
     return 6.0 * passes * inner * sizes.n * atoms * sizes.d
+
+
+def _memory(s: Sizes, params: Mapping[str, Any]) -> float:
+    """Distances of the rows that set the width, or the copies of the table and the codes while it iterates."""
+    atoms = params["atoms"] if isinstance(params["atoms"], int) else len(params["atoms"])
+    rows = s.n if params["bandwidth"] == "all" or s.form == "rows" else s.n_candidates
+    few = rows / -(-rows // BANDWIDTH_ROWS) if params["kernel"] == "rbf" and rows else 0
+    more = 9.0 if params["variant"] == "offline" else 5.6
+    return max(3.0 * few**2 + 3 * s.n * s.d, more * s.n * s.d + 5 * s.n * atoms)
 
 
 METHODS = (
@@ -204,6 +219,7 @@ METHODS = (
         ),
         shared=FILLED_MEASURE,
         work=_work,
+        memory=_memory,
         run=run,
     ),
 )

@@ -8,23 +8,24 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._baselines.imputation.kernels import Floats, Rbf
-from simcomplete._baselines.imputation.kfmc_online import TINY, KfmcSettings, State, change, encoder, facts
+from simcomplete._baselines.imputation.kernels import Rbf
+from simcomplete._baselines.imputation.kfmc_online import TINY, KfmcSettings, OnlineKernel, change, encoder, facts
 from simcomplete._method.iterate import Facts, Limits, Run, iterate
 from simcomplete._result.status import Status
+from simcomplete._types import Matrix
 
 WORST = 1e12  # condition of the atoms' curvature beyond which its inverse is not used
 
 
 @dataclass(frozen=True)
-class Batch(State):
+class Batch(OnlineKernel):
     """A state with the velocities of samples and atoms."""
 
-    VX: Floats | float = 0.0
-    VD: Floats | float = 0.0
+    VX: Matrix | float = 0.0
+    VD: Matrix | float = 0.0
 
 
-def offline(X: Floats, mask: NDArray[np.bool_], D: Floats, settings: KfmcSettings, limits: Limits) -> Run[Batch]:
+def offline(X: Matrix, mask: NDArray[np.bool_], D: Matrix, settings: KfmcSettings, limits: Limits) -> Run[Batch]:
     """Alternate until the samples change by less than `settings.tol`, relative to their norm; 0 makes all iterations.
 
     Parameters
@@ -76,7 +77,7 @@ def _alternate(state: Batch, mask: NDArray[np.bool_], settings: KfmcSettings) ->
     return Batch(filled, moved, Z, change(X, filled), VX, VD)
 
 
-def _divided(gradient: Floats, H: Floats, relax: float) -> Floats:
+def _divided(gradient: Matrix, H: Matrix, relax: float) -> Matrix:
     """Newton's step (relax H)^-1 gradient; where H is nearly singular, over the largest curvature instead."""
     if not np.isfinite(H).all():
         return np.full_like(gradient, np.nan)

@@ -9,11 +9,12 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from simcomplete._baselines.imputation.kernels import Floats, Kernel
+from simcomplete._baselines.imputation.kernels import Kernel
 from simcomplete._method.iterate import Limits, Run, iterate
+from simcomplete._types import Matrix
 
 # From kernel values (n, m) of samples and atoms to codes (n, m).
-Encode = Callable[[Floats], Floats]
+Encode = Callable[[Matrix], Matrix]
 TINY = 1e-300  # a curvature below this has lost its meaning: no step
 
 
@@ -47,16 +48,16 @@ class KfmcSettings:
 
 
 @dataclass(frozen=True)
-class State:
+class OnlineKernel:
     """Samples as filled so far (n, d), atoms (m, d), codes (n, m), and how much the samples last changed."""
 
-    X: Floats
-    D: Floats
-    Z: Floats
+    X: Matrix
+    D: Matrix
+    Z: Matrix
     change: float | None = None
 
 
-def online(X: Floats, mask: NDArray[np.bool_], D: Floats, settings: KfmcSettings, limits: Limits) -> Run[State]:
+def online(X: Matrix, mask: NDArray[np.bool_], D: Matrix, settings: KfmcSettings, limits: Limits) -> Run[OnlineKernel]:
     """Pass over the samples, `limits.max_iter` times.
 
     Parameters
@@ -77,7 +78,7 @@ def online(X: Floats, mask: NDArray[np.bool_], D: Floats, settings: KfmcSettings
     """
     with np.errstate(over="ignore", invalid="ignore"):  # atoms that run away end the run, by the driver's own check
         return iterate(
-            State(X, D, np.zeros((len(X), len(D)))),
+            OnlineKernel(X, D, np.zeros((len(X), len(D)))),
             lambda state: _one_pass(state, mask, settings),
             measure=lambda state: facts(state, settings),
             limits=limits,
@@ -85,8 +86,8 @@ def online(X: Floats, mask: NDArray[np.bool_], D: Floats, settings: KfmcSettings
 
 
 def refine(
-    X: Floats, mask: NDArray[np.bool_], Z: Floats, D: Floats, settings: KfmcSettings, encode: Encode
-) -> tuple[Floats, Floats]:
+    X: Matrix, mask: NDArray[np.bool_], Z: Matrix, D: Matrix, settings: KfmcSettings, encode: Encode
+) -> tuple[Matrix, Matrix]:
     """Fill samples while the atoms stay: codes z = (K_DD + beta I)^-1 k(D, x), then x a step downhill, until settled.
 
     Samples do not see each other, so all that have not settled move at once.
@@ -108,13 +109,13 @@ def refine(
     return X, Z
 
 
-def extend(X: Floats, mask: NDArray[np.bool_], D: Floats, settings: KfmcSettings) -> tuple[Floats, Floats]:
+def extend(X: Matrix, mask: NDArray[np.bool_], D: Matrix, settings: KfmcSettings) -> tuple[Matrix, Matrix]:
     """Fill samples that the atoms have never seen; returns them and their codes."""
     encode = encoder(settings.kernel.value(settings.kernel.base(D, D)), settings.beta)
     return refine(X, mask, np.zeros((len(X), len(D))), D, settings, encode)
 
 
-def _one_pass(state: State, mask: NDArray[np.bool_], settings: KfmcSettings) -> State:
+def _one_pass(state: OnlineKernel, mask: NDArray[np.bool_], settings: KfmcSettings) -> OnlineKernel:
     kernel = settings.kernel
     X, D, Z, V = state.X.copy(), state.D, state.Z.copy(), np.zeros_like(state.D)
     whole: NDArray[np.bool_] = np.all(mask, axis=1)
@@ -134,10 +135,10 @@ def _one_pass(state: State, mask: NDArray[np.bool_], settings: KfmcSettings) -> 
         size = settings.relax * float(np.abs(np.linalg.eigvalsh(H)[[0, -1]]).max())
         V = settings.momentum * V + (gradient / size if size > TINY else 0.0)
         D = D - V
-    return State(X, D, Z, change(state.X, X))
+    return OnlineKernel(X, D, Z, change(state.X, X))
 
 
-def encoder(K: Floats, beta: float) -> Encode:
+def encoder(K: Matrix, beta: float) -> Encode:
     """Return what makes codes (n, m) of kernel rows (n, m): by Cholesky, or where K is huge and singular, cut."""
     S = K + beta * np.eye(len(K))
     try:
@@ -150,19 +151,19 @@ def encoder(K: Floats, beta: float) -> Encode:
     return lambda k: np.asarray(scipy.linalg.cho_solve(factor, k.T, check_finite=False).T)
 
 
-def step(gradient: Floats, curvature: Floats, relax: float) -> Floats:
+def step(gradient: Matrix, curvature: Matrix, relax: float) -> Matrix:
     """A gradient (n, d) over its curvature (n,); no step where there is no curvature to speak of."""
     size = relax * np.abs(curvature)
     return np.asarray(gradient / np.where(size > TINY, size, np.inf)[:, None])
 
 
-def change(before: Floats, after: Floats) -> float:
+def change(before: Matrix, after: Matrix) -> float:
     """|after - before| / |before|."""
     size = float(np.linalg.norm(before))
     return float(np.linalg.norm(after - before)) / (size if size > 0 else 1.0)
 
 
-def facts(state: State, settings: KfmcSettings) -> dict[str, float]:
+def facts(state: OnlineKernel, settings: KfmcSettings) -> dict[str, float]:
     """The objective, and how much the samples changed."""
     kernel, Z = settings.kernel, state.Z
     K, among = kernel.value(kernel.base(state.X, state.D)), kernel.value(kernel.base(state.D, state.D))

@@ -12,27 +12,28 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
-from simcomplete._baselines.imputation.filled import complete_filled, fill
+from simcomplete._baselines.imputation.filled import complete_filled, fill_missing
 from simcomplete._baselines.imputation.mean import feature_means, power_of_two
 from simcomplete._method.params import Number, Parameters, Words, parameter
-from simcomplete._method.problem import Problem, Settings
+from simcomplete._method.problem import Problem
+from simcomplete._method.settings import Settings
 from simcomplete._method.spec import FILLED_MEASURE, Method
 from simcomplete._result.completion import Completion
 from simcomplete._rows.progress import track
+from simcomplete._types import Matrix, Positions
 from simcomplete.errors import InputError
 
 CUT = 1e-12  # of the largest eigenvalue: below it, plain regression sees a feature that others determine
+SMALLEST_VARIANCE = 1e-200  # less could not be divided by
+SMALLEST_SCALE = 2.0**-100  # of the largest value of all rows
 SAFE = 1e-9  # reciprocal condition from which Cholesky and the inverse are accurate
 
-Floats = NDArray[np.float64]
-Positions = NDArray[np.int64]
 # From q_O of queries that share their observed features O, with O and U (the missing ones), to their q_U.
-Predict = Callable[[Floats, Positions, Positions], Floats]
+Predict = Callable[[Matrix, Positions, Positions], Matrix]
 
 
-def by_feature(P: Floats, eps: float = 1e-3) -> Predict:
+def by_feature(P: Matrix, eps: float = 1e-3) -> Predict:
     """Regress missing on observed features: q_U = mu_U + (q_O - mu_O)(C_OO + rho I)^-1 C_OU, rho = eps tr(C)/d.
 
     Parameters
@@ -58,7 +59,7 @@ def by_feature(P: Floats, eps: float = 1e-3) -> Predict:
     C[np.diag_indices(len(mu))] += eps * np.trace(C) / len(mu)
     A = _inverse(C)  # None where C is singular, or nearly
 
-    def predict(q_O: Floats, O: Positions, U: Positions) -> Floats:  # noqa: E741
+    def predict(q_O: Matrix, O: Positions, U: Positions) -> Matrix:  # noqa: E741
         away = (q_O - mu[O]).T
         if A is None:
             shift = C[np.ix_(U, O)] @ _solve_cut(C[np.ix_(O, O)], away)
@@ -71,7 +72,7 @@ def by_feature(P: Floats, eps: float = 1e-3) -> Predict:
     return predict
 
 
-def by_sample(P: Floats, *, basic: bool = False) -> Predict:
+def by_sample(P: Matrix, *, basic: bool = False) -> Predict:
     """Combine candidates: min_beta |q_O - [1, P_O^T] beta|, q_U = [1, P_U^T] beta.
 
     There are more candidates than observed features as a rule, so q_O is met exactly and beta needs a choice:
@@ -88,7 +89,7 @@ def by_sample(P: Floats, *, basic: bool = False) -> Predict:
     if not basic:  # A = R^T Q^T: coefficients of smallest norm lie in the span of Q, so R says it all
         A = np.asarray(np.linalg.qr(A.T, mode="r")).T
 
-    def predict(q_O: Floats, O: Positions, U: Positions) -> Floats:  # noqa: E741
+    def predict(q_O: Matrix, O: Positions, U: Positions) -> Matrix:  # noqa: E741
         cut = max(len(O), width) * np.finfo(np.float64).eps
         if not basic:
             return np.asarray((A[U] @ np.linalg.lstsq(A[O], q_O.T, rcond=cut)[0]).T)
@@ -101,7 +102,7 @@ def by_sample(P: Floats, *, basic: bool = False) -> Predict:
     return predict
 
 
-def impute(table: Floats, mean: Floats, predict: Predict, progress: bool | None = False) -> Floats:
+def impute(table: Matrix, mean: Matrix, predict: Predict, progress: bool | None = False) -> Matrix:
     """Predict every missing value, rows with the same mask together; a row with nothing observed gets the mean."""
     filled = np.where(np.isnan(table), mean, table)
     masks, group = np.unique(~np.isnan(table), axis=0, return_inverse=True)
@@ -125,14 +126,16 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
             f"lr learns from complete rows, and {len(P)} of {len(table)} samples are; give at least 2, or "
             "candidates and queries, or use method='mean'"
         )
-    scale = power_of_two(table) if variant == "feature" else 1.0  # regression on features does not depend on it
+    # Regression on features does not depend on the scale. Candidates decide it, whose squares are taken, unless queries
+    # are so much larger that their own would leave the range of numbers.
+    scale = max(power_of_two(P), SMALLEST_SCALE * power_of_two(table)) if variant == "feature" else 1.0
     predict = by_feature(P / scale, eps) if variant == "feature" else by_sample(P, basic=variant == "sample-basic")
     estimate = impute(table / scale, feature_means(P) / scale, predict, settings.progress) * scale
     used = {"variant": variant, **({"eps": eps} if variant == "feature" else {})}
-    return complete_filled(problem, "lr", used, fill(table, estimate))
+    return complete_filled(problem, "lr", used, fill_missing(table, estimate))
 
 
-def _inverse(C: Floats) -> Floats | None:
+def _inverse(C: Matrix) -> Matrix | None:
     """The inverse of a covariance, or None where rounding would spoil it (and that of its parts, by interlacing)."""
     factor, info = scipy.linalg.lapack.dpotrf(C)
     if info != 0 or scipy.linalg.lapack.dpocon(factor, np.linalg.norm(C, 1))[0] < SAFE:
@@ -140,10 +143,10 @@ def _inverse(C: Floats) -> Floats | None:
     return np.asarray(scipy.linalg.cho_solve((factor, False), np.eye(len(C))))
 
 
-def _solve_cut(S: Floats, rhs: Floats) -> Floats:
+def _solve_cut(S: Matrix, rhs: Matrix) -> Matrix:
     """Solve with the pseudo-inverse of a covariance."""
     w, V = np.linalg.eigh(S)
-    keep = w > CUT * max(w[-1], 0.0)
+    keep = w > max(CUT * w[-1], SMALLEST_VARIANCE)
     return np.asarray((V[:, keep] / w[keep]) @ (V[:, keep].T @ rhs))
 
 
@@ -172,6 +175,7 @@ METHODS = (
         grid=tuple({"eps": eps} for eps in (1e-4, 1e-3, 1e-2, 0.1, 1.0)),
         shared=FILLED_MEASURE,
         work=lambda sizes, params: sizes.n * sizes.d**2 + 0.4 * sizes.n_queries * sizes.d**3,
+        memory=lambda s, params: 5.2 * s.n * s.d + (3.3 * s.d**2 if params["variant"] == "feature" else 0.0),
         run=run,
     ),
 )

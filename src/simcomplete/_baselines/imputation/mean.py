@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._baselines.imputation.filled import complete_filled, fill
-from simcomplete._method.problem import Problem, Settings
+from simcomplete._baselines.imputation.filled import complete_filled, fill_missing
+from simcomplete._method.problem import Problem
+from simcomplete._method.settings import Settings
 from simcomplete._method.spec import FILLED_MEASURE, Method
 from simcomplete._result.completion import Completion
 
@@ -55,7 +56,7 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
     """Fill with the candidates' means; when every row may be incomplete, with those of all observed values."""
     table = problem.table
     means = feature_means(table[: problem.n_candidates])
-    return complete_filled(problem, "mean", params, fill(table, np.broadcast_to(means, table.shape)))
+    return complete_filled(problem, "mean", params, fill_missing(table, np.broadcast_to(means, table.shape)))
 
 
 METHODS = (
@@ -71,6 +72,7 @@ METHODS = (
         random=False,
         reference="mean of the candidates (the paper cites Kim, Kim, Yi 2004, which is sequential kNN)",
         shared=FILLED_MEASURE,
+        memory=lambda s, params: 3.1 * s.n * s.d,
         run=run,
     ),
 )

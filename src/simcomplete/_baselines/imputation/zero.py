@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from simcomplete._baselines.imputation.filled import complete_filled, fill
-from simcomplete._method.problem import Problem, Settings
+from simcomplete._baselines.imputation.filled import complete_filled, fill_missing
+from simcomplete._method.problem import Problem
+from simcomplete._method.settings import Settings
 from simcomplete._method.spec import FILLED_MEASURE, Method
 from simcomplete._result.completion import Completion
 
 
 def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
     """Fill with 0, also where 0 lies outside the observed range: that is what the method says."""
-    filled = fill(problem.table, np.zeros_like(problem.table), clip=False)
+    filled = fill_missing(problem.table, np.zeros_like(problem.table), clip=False)
     return complete_filled(problem, "zero", params, filled)
 
 
@@ -31,6 +32,7 @@ METHODS = (
         random=False,
         reference="zero filling, the customary yardstick beside the mean",
         shared=FILLED_MEASURE,
+        memory=lambda s, params: 3.25 * s.n * s.d,
         run=run,
     ),
 )

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from simcomplete._baselines.psd.nearest_correlation import QUIET, Matrix, Vector, psd_part, stop_at
+from simcomplete._baselines.psd.nearest_correlation import QUIET, psd_part, stop_at
 from simcomplete._method.iterate import Facts, Limits, Run, iterate
+from simcomplete._types import Matrix, Vector
 
 MEMORY = 8  # residuals that Anderson acceleration combines
 WORSE = 2.0  # a residual that grows by more than this empties its memory

@@ -27,20 +27,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._baselines.iteration import as_recorded, limits
+from simcomplete._baselines.iteration import limits
 from simcomplete._baselines.psd.alternating import Calibrated, calibrate, onto
-from simcomplete._baselines.psd.nearest_correlation import Matrix, Vector, newton, target_diagonal, with_diagonal
+from simcomplete._baselines.psd.nearest_correlation import newton, target_diagonal, with_diagonal
 from simcomplete._method.iterate import Limits, Run, iterate
+from simcomplete._method.memory import with_pairs
 from simcomplete._method.params import ITERATION, Arrays, Flag, Parameters, Whole, max_iter, parameter
-from simcomplete._method.problem import Problem, Settings
+from simcomplete._method.problem import Problem
+from simcomplete._method.settings import Settings, as_recorded
 from simcomplete._method.spec import Method, Sizes
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
+from simcomplete._types import Matrix, Positions, Vector
 from simcomplete.errors import InputError
 
 TOL = 1e-6  # of the iteration on a block, as in the public program
-Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Outer:
     change: float = 1.0
 
 
-def blocks_of(permutation: Rows, n: int, blocks: int) -> list[Rows]:
+def blocks_of(permutation: Positions, n: int, blocks: int) -> list[Positions]:
     """Cut 2n numbers into blocks of rows, sorted and each row once.
 
     Examples
@@ -63,7 +65,7 @@ def blocks_of(permutation: Rows, n: int, blocks: int) -> list[Rows]:
     return [np.unique(part) for part in np.array_split(permutation % n, blocks)]
 
 
-def sweep(S0: Matrix, b: Vector, blocks: Sequence[Rows], sweeps: int = 2, inner: int = 15) -> Matrix:
+def sweep(S0: Matrix, b: Vector, blocks: Sequence[Positions], sweeps: int = 2, inner: int = 15) -> Matrix:
     """One outer iteration: all blocks calibrated in turn, `sweeps` times, with Dykstra's increments."""
     S = S0.copy()
     increments: list[Matrix | float] = [0.0] * len(blocks)
@@ -87,8 +89,8 @@ def calibrated(B: Matrix, b: Vector, inner: int) -> Matrix:
     return B if here.X is None else here.X
 
 
-def solve(
-    S0: Matrix, b: Vector, draw: Callable[[int], list[Rows]], limits: Limits, sweeps: int = 2, inner: int = 15
+def calibrate_by_blocks(
+    S0: Matrix, b: Vector, draw: Callable[[int], list[Positions]], limits: Limits, sweeps: int = 2, inner: int = 15
 ) -> Run[Outer]:
     """Make outer iterations; `draw` gives the blocks of one."""
 
@@ -119,10 +121,10 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
     y = min(params["blocks"], n)  # at least two numbers a block
     given = None if params["permutations"] is None else _permutations(params["permutations"], n, within.max_iter)
 
-    def draw(made: int) -> list[Rows]:
+    def draw(made: int) -> list[Positions]:
         return blocks_of(settings.rng.permutation(2 * n) if given is None else given[made], n, y)
 
-    ended = solve(S0 / size, b / size, draw, within, params["sweeps"], params["inner"])
+    ended = calibrate_by_blocks(S0 / size, b / size, draw, within, params["sweeps"], params["inner"])
     S = ended.state.S
     lowest = float(np.linalg.eigvalsh(S)[0]) * size
     if params["project"]:
@@ -177,6 +179,7 @@ METHODS = (
         grid=({"blocks": 10}, {"blocks": 5}, {"blocks": 20}, {"blocks": 10, "max_iter": 5}),
         work=_work,
         factor=False,
+        memory=lambda s, params: with_pairs(s, (9.0 if params["project"] else 4.0) * s.n**2),
         run=run,
     ),
 )

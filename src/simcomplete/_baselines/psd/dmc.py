@@ -21,23 +21,26 @@ callback   ``callback(iteration, facts)`` after every one; something true ends t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._baselines.iteration import as_recorded, limits
+from simcomplete._baselines.iteration import limits
 from simcomplete._baselines.psd import alternating, fmc
-from simcomplete._baselines.psd.nearest_correlation import Matrix, Vector, newton, target_diagonal, with_diagonal
+from simcomplete._baselines.psd.nearest_correlation import newton, target_diagonal, with_diagonal
 from simcomplete._method.iterate import Facts, Limits, Run, iterate
+from simcomplete._method.memory import with_pairs
 from simcomplete._method.params import ITERATION, Number, Parameters, Words, max_iter, parameter, tol
-from simcomplete._method.problem import Problem, Settings
-from simcomplete._method.spec import Method
+from simcomplete._method.problem import Problem
+from simcomplete._method.settings import Settings, as_recorded
+from simcomplete._method.spec import Method, Sizes
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
-from simcomplete._rows.budget import require
+from simcomplete._types import Matrix, Vector
 from simcomplete.errors import InputError
 
 # max_iter and tol of every variant.
@@ -53,8 +56,6 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
     tol, within = float(used["tol"]), limits(settings, used, f"dmc, {variant}")
     if variant == "fixed" and problem.known is None:
         return held_block(problem, as_recorded(used), tol, within)
-    n = problem.n
-    require(10 * n * n * 8, f"projecting the {n} x {n} matrix", "use method='fmc', which needs no n x n matrix")
     S0 = problem.similarities
     b = target_diagonal(S0)
     size, alive = float(b.max()), b > 0
@@ -64,7 +65,7 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
     part = np.ix_(alive, alive)
     hold = None if problem.known is None else held_entries(problem)[part]
     up = int(np.sum(alive[: problem.n_candidates])) if problem.exact is not None else None
-    found, ended = solve(S0[part] / size, b[alive] / size, variant, tol, within, (low, high), hold, up)
+    found, ended = nearest_matrix(S0[part] / size, b[alive] / size, variant, tol, within, (low, high), hold, up)
     S[part] = found * size
     if variant != "reference":
         np.fill_diagonal(S, b)
@@ -73,7 +74,7 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
     )
 
 
-def solve(
+def nearest_matrix(
     S0: Matrix,
     b: Vector,
     variant: str,
@@ -124,7 +125,7 @@ def held_block(problem: Problem, used: dict[str, Any], tol: float, limits: Limit
     y = M[:k, k:] * size / np.sqrt(basis.s)[:, None]
     squares = np.sum(y * y, axis=0)
     y *= np.sqrt(np.where(squares > (1 - 10 * tol) * basis.c, basis.c / np.where(squares > 0, squares, 1.0), 1.0))
-    rows, _ = fmc.joined(y, M[k:, k:] * size, basis.c)
+    rows, _ = fmc.joined_candidates(y, M[k:, k:] * size, basis.c)
     matrix = fmc.assemble(problem, basis, rows, block)
     return problem.result("dmc", used, matrix, status=ended.status, history=ended.history)
 
@@ -176,6 +177,17 @@ def _checked(problem: Problem, params: dict[str, Any]) -> tuple[str, float, floa
     return variant, low, high
 
 
+def _memory(s: Sizes, params: Mapping[str, Any]) -> float:
+    """Eigenvectors of two points of the dual, both sides of the spectrum apart, and their squares.
+
+    "fixed" is the most it can be: how many entries are held, and the rank of the candidates' block, are seen later.
+    """
+    if params["variant"] != "fixed":
+        return with_pairs(s, {"newton": 9.0, "dykstra": 16.0, "reference": 13.0}[params["variant"]] * s.n**2)
+    small = s.n if s.form == "similarities" else min(s.n_candidates, s.d) + s.n_queries
+    return fmc.fmc_memory(s, params) + 20.0 * small**2
+
+
 METHODS = (
     Method(
         name="dmc",
@@ -205,6 +217,7 @@ METHODS = (
         uses=frozenset({"known"}),
         work=lambda sizes, params: 1.5e2 * sizes.n**3,
         factor=False,
+        memory=_memory,
         run=run,
     ),
 )

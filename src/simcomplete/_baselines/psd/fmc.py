@@ -19,20 +19,22 @@ variant    "batch" (every query against the candidates), "sequential" (against t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 
 from simcomplete._baselines.imputation.filled import complete_filled
-from simcomplete._baselines.iteration import as_recorded
 from simcomplete._baselines.psd import alternating
 from simcomplete._baselines.psd.fmc_sequential import sequential
-from simcomplete._baselines.psd.fmc_step import CUT, solve
-from simcomplete._baselines.psd.nearest_correlation import Matrix, Vector, newton, target_diagonal, with_diagonal
+from simcomplete._baselines.psd.fmc_step import CUT, place_queries
+from simcomplete._baselines.psd.nearest_correlation import newton, target_diagonal, with_diagonal
+from simcomplete._method.memory import first_pass
 from simcomplete._method.params import Parameters, Words, parameter
-from simcomplete._method.problem import AllRows, CandidatesQueries, Problem, Settings
-from simcomplete._method.spec import Method
+from simcomplete._method.problem import AllRows, CandidatesQueries, Problem
+from simcomplete._method.settings import Settings, as_recorded
+from simcomplete._method.spec import Method, Sizes
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
@@ -40,6 +42,7 @@ from simcomplete._rows.budget import require
 from simcomplete._rows.table import HeldRows
 from simcomplete._rows.xp import like, to_numpy, zeros
 from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
+from simcomplete._types import Matrix, Vector
 from simcomplete.errors import InputError
 
 SLACK = 1e-10  # of the diagonal: less than this left by |y|^2 is nothing to place
@@ -116,10 +119,10 @@ def batch(basis: Basis) -> tuple[Matrix, int]:
     (array([[1. , 0. ],
            [0.6, 0.8]]), 1)
     """
-    return joined(solve(basis.s, basis.b, basis.c)[0] if len(basis.s) else basis.b, basis.C, basis.c)
+    return joined_candidates(place_queries(basis.s, basis.b, basis.c)[0] if len(basis.s) else basis.b, basis.C, basis.c)
 
 
-def joined(y: Matrix, C: Matrix, c: Vector) -> tuple[Matrix, int]:
+def joined_candidates(y: Matrix, C: Matrix, c: Vector) -> tuple[Matrix, int]:
     """Rows [y, L] of placed queries, L L^T nearest to C - y^T y with diagonal c - |y|^2; how many have none left."""
     left = c - np.sum(y * y, axis=0)
     free = left > SLACK * c
@@ -207,6 +210,8 @@ def assemble(problem: Problem, basis: Basis, rows: Matrix, block: Matrix | None)
 def apart(problem: Problem, basis: Basis, matrix: SymmetricMatrix) -> SymmetricMatrix:
     """OnMC-B: the batch answer with the queries among themselves by the public OffMC, which keeps no diagonal."""
     n_p = problem.n_candidates
+    if n_p == problem.n:  # there are no queries
+        return matrix
     S = to_numpy(matrix.block(slice(0, problem.n), slice(0, problem.n))).copy()
     here = alternating.Calibrated(basis.C)
     for _ in range(OFFMC):
@@ -215,6 +220,16 @@ def apart(problem: Problem, basis: Basis, matrix: SymmetricMatrix) -> SymmetricM
             break
     S[n_p:, n_p:] = here.Y
     return SymmetricMatrix(dense=S)
+
+
+def fmc_memory(s: Sizes, params: Mapping[str, Any]) -> float:
+    """The pass over candidates and the factor; of a matrix a copy, and the eigenvectors of the candidates' block."""
+    n, n_p, table = s.n, s.n_candidates, float(s.n * s.d)
+    dense = 2.4 * n**2 if params["variant"] == "onmc-b" else 0.0
+    if s.form == "similarities":
+        return n**2 + max(4.0 * n_p**2, 3 * n_p**2 + n * n_p, dense + 2 * n * n_p)
+    more = 2 * table if s.form == "rows" else 0.0  # rows are taken apart, and put back in their order
+    return max(first_pass(s) + table, 3 * (s.d + s.n_queries) ** 2 + 2 * table, dense) + more
 
 
 METHODS = (
@@ -239,6 +254,7 @@ METHODS = (
         ),
         original={"variant": "sequential"},
         work=lambda sizes, params: sizes.n * (sizes.d + sizes.n_queries) ** 2 + 1e2 * sizes.n_queries**3,
+        memory=fmc_memory,
         run=run,
     ),
 )

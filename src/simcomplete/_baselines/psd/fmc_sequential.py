@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from simcomplete._baselines.psd.fmc_step import CUT, STEPS, solve
-from simcomplete._baselines.psd.nearest_correlation import Matrix, Vector
+from simcomplete._baselines.psd.fmc_step import CUT, STEPS, place_queries
+from simcomplete._types import Matrix, Vector
 
 CLEAR = 1e-8  # of the largest eigenvalue: a multiplier above this keeps the small systems well conditioned
 SETTLED = 1e-9  # of the multiplier: Newton's next step, its square, is below rounding
@@ -67,7 +67,7 @@ def inside(base: Vector, R: Matrix, inner: Vector, c: float) -> Vector:
     w, E = np.linalg.eigh(np.diag(base) + R.T @ R)
     kept = w > CUT * w[-1]
     w, E = w[kept], E[:, kept]
-    y = solve(w, (E.T @ inner)[:, None] / np.sqrt(w)[:, None], np.array([c]))[0][:, 0]
+    y = place_queries(w, (E.T @ inner)[:, None] / np.sqrt(w)[:, None], np.array([c]))[0][:, 0]
     return np.asarray(E @ y)
 
 
@@ -107,7 +107,12 @@ def _solved(d: Vector, R: Matrix, x: Vector) -> tuple[Vector, Vector]:
     W = R / d
     if not len(R):
         return x / d, x / d**2
-    small = cho_factor(np.eye(len(R)) + W @ R.T, check_finite=False)
+    try:
+        small = cho_factor(np.eye(len(R)) + W @ R.T, check_finite=False)
+    except np.linalg.LinAlgError:  # the 1 is lost beside the rest: the larger system, whose parts are all in view
+        w, V = np.linalg.eigh(np.diag(d) + R.T @ R)
+        w, along = np.maximum(w, np.finfo(np.float64).eps * w[-1]), V.T @ x
+        return V @ (along / w), V @ (along / w**2)
 
     def once(x: Vector) -> Vector:
         return np.asarray(x / d - W.T @ cho_solve(small, W @ x, check_finite=False))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from simcomplete._baselines.psd.nearest_correlation import Matrix, Vector
+from simcomplete._types import Matrix, Vector
 
 CUT = 1e-10  # eigenvalues of the candidates up to this share of the largest are rounding of 0
 STEPS = 60  # of the root finder; some eight are enough
 
 
-def solve(s: Vector, b: Matrix, c: Vector) -> tuple[Matrix, Vector]:
+def place_queries(s: Vector, b: Matrix, c: Vector) -> tuple[Matrix, Vector]:
     """Place queries: minimise |diag(sqrt(s)) y - b|^2 over |y|^2 <= c, one column each.
 
     Where y = b / sqrt(s) is too long, y = b sqrt(s) / (s + lam) with the root lam of
@@ -35,7 +35,7 @@ def solve(s: Vector, b: Matrix, c: Vector) -> tuple[Matrix, Vector]:
     --------
     S = I: the nearest v of length at most 1.
 
-    >>> y, lam = solve(np.ones(2), np.array([[3.0, 0.5], [4.0, 0.0]]), np.ones(2))
+    >>> y, lam = place_queries(np.ones(2), np.array([[3.0, 0.5], [4.0, 0.0]]), np.ones(2))
     >>> y.round(6)
     array([[0.6, 0.5],
            [0.8, 0. ]])

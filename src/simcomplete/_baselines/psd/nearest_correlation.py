@@ -28,10 +28,8 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from simcomplete._method.iterate import Facts, Limits, Run, Stop, iterate
 from simcomplete._result.status import Status
+from simcomplete._types import Matrix, Vector
 from simcomplete.errors import InputError
-
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
 
 PART = 4  # one side of the spectrum is computed alone when it has at most n / PART eigenvalues
 HALVINGS = 30  # of a step that does not lower theta enough

@@ -16,18 +16,20 @@ from numpy.typing import NDArray
 
 from simcomplete._posterior.all_rows.em import Factors
 from simcomplete._posterior.all_rows.local import LANDMARKS, Local
-from simcomplete._posterior.all_rows.packing import Matrix, Rows, Scaling, groups, keys, positive, unit
+from simcomplete._posterior.all_rows.packing import IncompleteRows, Scaling, group_numbers, keys
+from simcomplete._posterior.shared.rows import nonzero_or_one, unit_rows
+from simcomplete._types import Matrix
 
 POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 STRENGTHS = (0.0, 0.5, 0.75)  # of the local prior
-JUDGED, OTHERS = 200, 500  # rows whose vectors are judged, and rows they are compared with
-FEWEST = 10  # judged rows to learn anything from
+HIDDEN_ROWS, OTHERS = 200, 500  # rows that lose values, and rows they are compared with
+MIN_HIDDEN_ROWS = 10  # rows that lose values, to learn anything from
 RATES = (0.1, 0.95)  # of missing values, where no masks are known
-LEAST = 1e-4  # of 1 - |u|^2 in an error's scale
+LEAST_UNCERTAINTY = 1e-4  # of 1 - |u|^2 in an error's scale
 QUANTILES = np.linspace(0.0, 1.0, 1001)
 
 
-class Completed(NamedTuple):
+class CompletedRows(NamedTuple):
     """Completed rows in a model's units: without neighbours, their variances, misfits, and the way to neighbours."""
 
     values: Matrix
@@ -56,33 +58,33 @@ class RowModel:
         some = np.sort(rng.permutation(len(X))[:LANDMARKS])
         return replace(self, local=Local.of(self.factors.complete(self._scaled(X[some]))))
 
-    def fill(self, X: Matrix) -> Completed:
+    def fill(self, X: Matrix) -> CompletedRows:
         """Completed rows, in the model's units."""
         rows = self._scaled(X)
         filled = self.factors.complete(rows)
-        return Completed(*filled, 0.0 if self.local is None else self.local.shift(self.factors, rows, filled))
+        return CompletedRows(*filled, 0.0 if self.local is None else self.local.shift(self.factors, rows, filled))
 
-    def _scaled(self, X: Matrix) -> Rows:
-        return Rows.of(X / self.scaling.sizes(X)[:, None])
+    def _scaled(self, X: Matrix) -> IncompleteRows:
+        return IncompleteRows.of(X / self.scaling.sizes(X)[:, None])
 
-    def values(self, done: Completed) -> Matrix:
+    def values(self, done: CompletedRows) -> Matrix:
         """What rows are completed to."""
         return np.asarray(done.values + self.strength * done.shift)
 
-    def factor(self, done: Completed) -> Matrix:
+    def factor(self, done: CompletedRows) -> Matrix:
         """What the variances of each row are taken times."""
         return np.asarray(self.level * done.misfit**self.power)
 
-    def vectors(self, done: Completed) -> Matrix:
+    def vectors(self, done: CompletedRows) -> Matrix:
         """u = m / sqrt(|m|^2 + V); unit for complete rows."""
         m = self.values(done)
         # In units of the largest value, so that neither tiny nor huge rows leave the range of numbers.
-        top = positive(np.max(np.abs(m), axis=1, initial=0.0))
+        top = nonzero_or_one(np.max(np.abs(m), axis=1, initial=0.0))
         m = m / top[:, None]
         rest = np.sqrt(done.variance.sum(axis=1) * self.factor(done)) / top
-        return np.asarray(m / positive(np.hypot(np.sqrt(np.sum(m * m, axis=1)), rest))[:, None])
+        return np.asarray(m / nonzero_or_one(np.hypot(np.sqrt(np.sum(m * m, axis=1)), rest))[:, None])
 
-    def tuned(self, strength: float, power: float, done: Completed) -> RowModel:
+    def tuned(self, strength: float, power: float, done: CompletedRows) -> RowModel:
         """Take other settings; the sum of the variances over some rows stays what it is without a power."""
         V = done.variance.sum(axis=1)
         scaled = float(np.sum(V * done.misfit**power))
@@ -91,21 +93,21 @@ class RowModel:
 
 
 @dataclass(frozen=True)
-class Rehearsal:
+class RowsHoldout:
     """Rows of which some lost further values; what they had is the truth."""
 
     X: Matrix  # after the loss
-    judged: NDArray[np.int64]
-    known: NDArray[np.bool_]  # of the judged rows, before it
+    hidden_rows: NDArray[np.int64]
+    known: NDArray[np.bool_]  # of the hidden_rows rows, before it
     truth: Matrix  # their unit vectors over what was known
     others: NDArray[np.int64]
     half: NDArray[np.bool_]  # of the features
 
     @classmethod
-    def of(cls, X: Matrix, masks: NDArray[np.bool_] | None, rng: np.random.Generator) -> Rehearsal | None:
+    def of(cls, X: Matrix, masks: NDArray[np.bool_] | None, rng: np.random.Generator) -> RowsHoldout | None:
         """Let a quarter of the distinct rows, 200 at most, lose what other rows lack; None for too few rows."""
         known = ~np.isnan(X)
-        copies = groups(keys(X))
+        copies = group_numbers(keys(X))
         first = rng.permutation(np.unique(copies, return_index=True)[1])
         whole = np.nan_to_num(X)
         if masks is None:
@@ -115,20 +117,20 @@ class Rehearsal:
                 continue
             lost, left = known[first] & ~shown, known[first] & shown
             usable = np.flatnonzero(lost.any(axis=1) & left.any(axis=1) & (whole[first] != 0).any(axis=1))
-            usable = usable[: min(JUDGED, len(first) // 4)]
-            if len(usable) >= FEWEST:
+            usable = usable[: min(HIDDEN_ROWS, len(first) // 4)]
+            if len(usable) >= MIN_HIDDEN_ROWS:
                 break
         else:
             return None
-        judged = first[usable]
+        hidden_rows = first[usable]
         # Copies lose the same values, or they would tell them.
         table = np.zeros((int(copies.max()) + 1, X.shape[1]), dtype=bool)
-        table[copies[judged]] = lost[usable]
+        table[copies[hidden_rows]] = lost[usable]
         half = np.zeros(X.shape[1], dtype=bool)
         half[rng.permutation(X.shape[1])[: X.shape[1] // 2]] = True
         others = rng.permutation(first)[:OTHERS]
         left = np.where(table[copies], np.nan, X)
-        return cls(left, judged, known[judged], unit(whole[judged]), others, half)
+        return cls(left, hidden_rows, known[hidden_rows], unit_rows(whole[hidden_rows]), others, half)
 
     def calibrate(self, model: RowModel) -> Calibration:
         """Choose strength and power for a model fitted to `X`, and measure the errors it leaves.
@@ -136,9 +138,9 @@ class Rehearsal:
         The truth is a row's direction over the features that were known of it, fewer than all: errors of cosines over
         fewer features are larger. By how much is seen when only half of those features count.
         """
-        done = model.fill(self.X[self.judged])
+        done = model.fill(self.X[self.hidden_rows])
         others = replace(model, local=None).fill(self.X[self.others]).values
-        pairs = self.judged[:, None] != self.others
+        pairs = self.hidden_rows[:, None] != self.others
         every = np.ones(len(self.half), dtype=bool)
         strengths = STRENGTHS if model.local is not None else (0.0,)
         best: tuple[float, RowModel, Matrix] | None = None
@@ -156,17 +158,22 @@ class Rehearsal:
         return Calibration(chosen.strength, chosen.power, float(np.mean(ratios**2)), np.quantile(ratios, QUANTILES))
 
     def _errors(
-        self, model: RowModel, done: Completed, others: Matrix, features: NDArray[np.bool_], pairs: NDArray[np.bool_]
+        self,
+        model: RowModel,
+        done: CompletedRows,
+        others: Matrix,
+        features: NDArray[np.bool_],
+        pairs: NDArray[np.bool_],
     ) -> tuple[float, RowModel, Matrix]:
         """Mean squared error over some features, the model again, and |errors| over sqrt(1 - |u|^2)."""
         count = self.known & features
         m = np.where(count, model.values(done), 0.0)
         size = np.sum(m * m, axis=1)
-        whole = positive(size + np.sum(np.where(count, done.variance, 0.0), axis=1) * model.factor(done))
-        length = positive(np.sqrt(count.astype(np.float64) @ (others * others).T))
-        gap = m / np.sqrt(whole)[:, None] - unit(np.where(count, self.truth, 0.0))
+        whole = nonzero_or_one(size + np.sum(np.where(count, done.variance, 0.0), axis=1) * model.factor(done))
+        length = nonzero_or_one(np.sqrt(count.astype(np.float64) @ (others * others).T))
+        gap = m / np.sqrt(whole)[:, None] - unit_rows(np.where(count, self.truth, 0.0))
         errors = np.abs(gap @ others.T) / length
-        scale = np.sqrt(np.maximum(1 - size / whole, LEAST))
+        scale = np.sqrt(np.maximum(1 - size / whole, LEAST_UNCERTAINTY))
         return float(np.mean(errors[pairs] ** 2)), model, errors / scale[:, None]
 
 

@@ -19,8 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from simcomplete._method.iterate import Facts, Limits, Run, iterate
-from simcomplete._posterior.all_rows.packing import BLOCK, Matrix, Rows, fold, triangle, unfold
+from simcomplete._posterior.all_rows.packing import BLOCK, IncompleteRows, from_triangles, to_triangles, triangle
 from simcomplete._rows.budget import require
+from simcomplete._types import Matrix
 
 ITERATIONS = 25
 KAPPA = 5.0  # values that the prior of a noise counts for
@@ -63,7 +64,7 @@ class Factors:
     Examples
     --------
     >>> one = Factors(np.zeros(2), np.array([[1.0], [1.0]]), np.array([0.5, 0.5]))
-    >>> one.complete(Rows.of(np.array([[3.0, np.nan]]))).values  # 3 * 1 / (1 + 0.5)
+    >>> one.complete(IncompleteRows.of(np.array([[3.0, np.nan]]))).values  # 3 * 1 / (1 + 0.5)
     array([[3., 2.]])
     """
 
@@ -86,7 +87,7 @@ class Factors:
         outer = self.loadings[:, i] * (self.loadings / self.noise[:, None])[:, j]
         return outer if self.spread is None else outer + self.spread[:, triangle(self.rank + 1).inner]
 
-    def expect(self, rows: Rows) -> Latent:
+    def expect(self, rows: IncompleteRows) -> Latent:
         """The E step: expected factors of rows. Rows that share a mask share a factorisation."""
         psi, M, r = self.noise, rows.observed, self.rank
         gap = (rows.values - self.mean) * M
@@ -96,13 +97,13 @@ class Factors:
             side -= M @ self.spread[:, triangle(r + 1).edge]
             known += M @ self.spread[:, -1]
         _, first, which = np.unique(rows.pattern, return_index=True, return_inverse=True)
-        G = unfold(M[first] @ self._precisions, r)
+        G = from_triangles(M[first] @ self._precisions, r)
         G[:, np.arange(r), np.arange(r)] += 1.0
         inverse = np.linalg.inv(G)
         z = np.matmul(inverse[which], side[:, :, None])[:, :, 0]
         misfit = np.sum(gap * gap / psi, axis=1) - np.sum(side * z, axis=1)
         bound = -0.5 * float(np.sum(known + misfit + np.linalg.slogdet(G)[1][which]))
-        return Latent(z, fold(inverse)[which], misfit, bound)
+        return Latent(z, to_triangles(inverse)[which], misfit, bound)
 
     @cached_property
     def _variances(self) -> tuple[Matrix, Matrix | None]:
@@ -113,7 +114,7 @@ class Factors:
         spread = self.spread
         return outer, None if spread is None else (self.noise[:, None] * spread * triangle(r + 1).times).T
 
-    def complete(self, rows: Rows) -> Filled:
+    def complete(self, rows: IncompleteRows) -> Filled:
         """Expected values of what is missing, and their variances: noise, factors, and loadings where averaged."""
         outer, extra = self._variances
         values, variance = np.empty_like(rows.values), np.empty_like(rows.values)
@@ -130,7 +131,7 @@ class Factors:
             misfit[part] = (np.maximum(latent.misfit, 0.0) + 1.0) / (some.observed.sum(axis=1) + 1.0)
         return Filled(values, variance, misfit)
 
-    def sums(self, rows: Rows) -> Sums:
+    def sums(self, rows: IncompleteRows) -> FeatureSums:
         """The E step for all rows, summed up for the M step, block by block."""
         d, q = len(self.mean), self.rank + 1
         moments, cross, bound = np.zeros((d, q * (q + 1) // 2)), np.zeros((d, q)), 0.0
@@ -139,7 +140,7 @@ class Factors:
             moments += some.observed.T @ latent.moments()
             cross += some.values.T @ np.column_stack([latent.z, np.ones(len(latent.z))])
             bound += latent.bound
-        return Sums(moments, cross, bound)
+        return FeatureSums(moments, cross, bound)
 
     @property
     def row_bytes(self) -> int:
@@ -147,7 +148,7 @@ class Factors:
         return 8 * (5 * (self.rank + 1) ** 2 + 4 * len(self.mean))
 
 
-class Sums(NamedTuple):
+class FeatureSums(NamedTuple):
     """Per feature, over the rows where it is observed: E[(z, 1)(z, 1)^T], flat, and x (z, 1); and the bound."""
 
     moments: Matrix
@@ -156,10 +157,10 @@ class Sums(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Problem:
+class FactorProblem:
     """Rows, centred at the observed means of the features, and what the M step needs to know of them."""
 
-    rows: Rows
+    rows: IncompleteRows
     centre: Matrix
     counts: Matrix
     squares: Matrix
@@ -168,7 +169,7 @@ class Problem:
     averaged: bool
 
     @classmethod
-    def of(cls, rows: Rows, pooled: bool, averaged: bool) -> Problem:
+    def of(cls, rows: IncompleteRows, pooled: bool, averaged: bool) -> FactorProblem:
         """Centre rows."""
         counts = rows.observed.sum(axis=0)
         centre = rows.values.sum(axis=0) / np.maximum(counts, 1.0)
@@ -178,7 +179,9 @@ class Problem:
         # Columns that never change still need a noise above 0: then the scale is that of the values.
         scale = float(np.max(np.abs(rows.values), initial=0.0)) or 1.0
         variance = max(variance, 1e-12 * scale**2)
-        return cls(Rows(values, rows.observed, rows.pattern), centre, counts, squares, variance, pooled, averaged)
+        return cls(
+            IncompleteRows(values, rows.observed, rows.pattern), centre, counts, squares, variance, pooled, averaged
+        )
 
     def start(self, rank: int) -> Factors:
         """From the SVD of the zero-filled rows divided by the observed share."""
@@ -191,12 +194,12 @@ class Problem:
         ridge = np.full(rank, RIDGE * n / rank)
         return Factors(np.zeros_like(noise), Vt.T * (s / np.sqrt(n)), noise, None, ridge)
 
-    def maximise(self, model: Factors, sums: Sums) -> Factors:
+    def maximise(self, model: Factors, sums: FeatureSums) -> Factors:
         """The M step: a system of r + 1 unknowns per feature, its noise, and the ridge of every factor."""
         r, ridge = model.rank, model.ridge
         assert ridge is not None  # start gives one
         d, q = len(self.counts), r + 1
-        A = unfold(sums.moments, q)
+        A = from_triangles(sums.moments, q)
         A[:, np.arange(q), np.arange(q)] += np.append(ridge, MEAN_RIDGE)
         inverse = np.linalg.inv(A)
         both = np.matmul(inverse, sums.cross[:, :, None])[:, :, 0]
@@ -206,7 +209,7 @@ class Problem:
         W, mean, spread = both[:, :r].copy(), both[:, r].copy(), None
         prior = -self._noise_prior(noise)
         if self.averaged:
-            spread = fold(inverse)
+            spread = to_triangles(inverse)
             own = np.sum(spread[:, triangle(q).times == 1], axis=0)
             ridge = d / np.maximum(np.sum(W * W / noise[:, None], axis=0) + own[:r], 1e-300)
             # Minus the divergence of what is known of (w_f, mean_f) from their prior, with the ridge just learnt.
@@ -227,12 +230,12 @@ class Problem:
         return float(each[0] if self.pooled else each.sum())
 
 
-State = tuple[Factors, Sums]
+EmIterate = tuple[Factors, FeatureSums]
 
 
 def fit(
-    rows: Rows, rank: int, *, pooled: bool = False, averaged: bool = True, limits: Limits | None = None
-) -> tuple[Factors, Run[State]]:
+    rows: IncompleteRows, rank: int, *, pooled: bool = False, averaged: bool = True, limits: Limits | None = None
+) -> tuple[Factors, Run[EmIterate]]:
     """Fit a factor model to incomplete rows by EM.
 
     Parameters
@@ -257,7 +260,7 @@ def fit(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((200, 1)) @ np.ones((1, 6)) + 0.1 * rng.standard_normal((200, 6))
     >>> X[rng.random(X.shape) < 0.3] = np.nan
-    >>> model, run = fit(Rows.of(X), rank=1)
+    >>> model, run = fit(IncompleteRows.of(X), rank=1)
     >>> bool(np.all(model.noise < 0.1)), run.n_iter, str(run.status)
     (True, 25, 'max_iter: all 25 iterations made')
     """
@@ -268,14 +271,14 @@ def fit(
         f"a model of {rank} factors of {n} x {d} values",
         "use fewer factors (ranks=...) or fewer features",
     )
-    problem = Problem.of(rows, pooled, averaged)
+    problem = FactorProblem.of(rows, pooled, averaged)
     count = max(float(rows.observed.sum()), 1.0)
 
-    def step(state: State) -> State:
+    def step(state: EmIterate) -> EmIterate:
         model = problem.maximise(*state)
         return model, model.sums(problem.rows)
 
-    def measure(state: State) -> Facts:
+    def measure(state: EmIterate) -> Facts:
         model, sums = state
         return {"objective": -(sums.bound + model.prior) / count, "noise": float(model.noise.mean())}
 

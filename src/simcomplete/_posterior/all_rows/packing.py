@@ -13,14 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-BLOCK = 2**25  # bytes of one block of rows
-TURNS = 10  # of row scales and feature energies
+from simcomplete._posterior.shared.rows import as_bytes, nonzero_or_one
+from simcomplete._types import Matrix
 
-Matrix = NDArray[np.float64]
+BLOCK = 2**25  # bytes of one block of rows
+SMALLEST_SHARE = 1e-200  # of energy; less tells nothing, and could not be divided by
+TURNS = 10  # of row scales and feature energies
 
 
 @dataclass(frozen=True)
-class Rows:
+class IncompleteRows:
     """Incomplete rows: values with 0 where missing, 1.0 where observed, and which rows share a mask."""
 
     values: Matrix
@@ -28,23 +30,23 @@ class Rows:
     pattern: NDArray[np.int64]
 
     @classmethod
-    def of(cls, X: Matrix) -> Rows:
+    def of(cls, X: Matrix) -> IncompleteRows:
         """Take rows with NaN where missing.
 
         Examples
         --------
-        >>> Rows.of(np.array([[1.0, np.nan], [2.0, 3.0], [4.0, np.nan]])).pattern
+        >>> IncompleteRows.of(np.array([[1.0, np.nan], [2.0, 3.0], [4.0, np.nan]])).pattern
         array([1, 0, 1])
         """
         seen = ~np.isnan(X)
-        return cls(np.where(seen, X, 0.0), seen.astype(np.float64), groups(as_bytes(np.packbits(~seen, axis=1))))
+        return cls(np.where(seen, X, 0.0), seen.astype(np.float64), group_numbers(as_bytes(np.packbits(~seen, axis=1))))
 
-    def blocks(self, bytes_per_row: int) -> Iterator[tuple[slice, Rows]]:
+    def blocks(self, bytes_per_row: int) -> Iterator[tuple[slice, IncompleteRows]]:
         """The rows, some at a time."""
         step = max(1, BLOCK // bytes_per_row)
         for start in range(0, len(self.values), step):
             part = slice(start, start + step)
-            yield part, Rows(self.values[part], self.observed[part], self.pattern[part])
+            yield part, IncompleteRows(self.values[part], self.observed[part], self.pattern[part])
 
 
 @dataclass(frozen=True)
@@ -68,24 +70,30 @@ class Scaling:
     def of(cls, X: Matrix, space: str) -> Scaling:
         """Learn what rows have in common."""
         size, known = np.abs(np.nan_to_num(X)), (~np.isnan(X)).astype(np.float64)
-        squares = (size / positive(size.max(axis=1, initial=0.0))[:, None]) ** 2
+        squares = (size / nonzero_or_one(size.max(axis=1, initial=0.0))[:, None]) ** 2
         energy = np.full(X.shape[1], 1.0 / X.shape[1])
         for _ in range(TURNS if space == "unit" else 0):
-            scale = positive(squares.sum(axis=1) / positive(known @ energy))
+            scale = nonzero_or_one(squares.sum(axis=1) / usual_share(known, energy))
             energy = np.sum(squares / scale[:, None], axis=0) / np.maximum(known.sum(axis=0), 1.0)
-            energy = energy / positive(energy.sum())
-        return cls(space, float(positive(size.max(initial=0.0))), energy)
+            energy = energy / nonzero_or_one(energy.sum())
+        return cls(space, float(nonzero_or_one(size.max(initial=0.0))), energy)
 
     def sizes(self, X: Matrix) -> Matrix:
         """What every row is to be divided by; each alone."""
         if self.space == "raw":
             return np.full(len(X), self.largest)
         size = np.abs(np.nan_to_num(X))
-        top = positive(size.max(axis=1, initial=0.0))
-        usual = positive((~np.isnan(X)).astype(np.float64) @ self.energy)
+        top = nonzero_or_one(size.max(axis=1, initial=0.0))
+        usual = usual_share((~np.isnan(X)).astype(np.float64), self.energy)
         # In units of the largest value, so that neither tiny nor huge rows leave the range of numbers.
         length = np.sqrt(np.sum((size / top[:, None]) ** 2, axis=1) / usual)
-        return np.asarray(top * positive(length))
+        return np.asarray(top * nonzero_or_one(length))
+
+
+def usual_share(known: Matrix, energy: Matrix) -> Matrix:
+    """What share of their energy rows usually have on what is known of them; 1 where that is next to nothing."""
+    share = known @ energy
+    return np.where(share > SMALLEST_SHARE, share, 1.0)
 
 
 class Triangle(NamedTuple):
@@ -109,22 +117,16 @@ def triangle(size: int) -> Triangle:
     return Triangle((i, j), whole.ravel(), times, np.flatnonzero(~last), np.flatnonzero(last)[:-1])
 
 
-def unfold(flat: Matrix, size: int) -> Matrix:
+def from_triangles(flat: Matrix, size: int) -> Matrix:
     """Flat upper triangles to whole matrices."""
     return np.take(flat, triangle(size).whole, axis=1).reshape(len(flat), size, size)
 
 
-def fold(whole: NDArray[Any]) -> Matrix:
+def to_triangles(whole: NDArray[Any]) -> Matrix:
     """Whole symmetric matrices to flat upper triangles."""
     size = whole.shape[1]
     i, j = triangle(size).upper
     return np.asarray(np.take(whole.reshape(len(whole), -1), i * size + j, axis=1))
-
-
-def as_bytes(X: NDArray[Any]) -> NDArray[np.void]:
-    """Rows as bytes, to sort and compare them whole."""
-    flat = np.ascontiguousarray(X)
-    return flat.view(np.dtype((np.void, flat.itemsize * flat.shape[1]))).ravel()
 
 
 def keys(X: Matrix) -> NDArray[np.void]:
@@ -134,17 +136,6 @@ def keys(X: Matrix) -> NDArray[np.void]:
     return as_bytes(np.concatenate([np.packbits(missing, axis=1), values.view(np.uint8)], axis=1))
 
 
-def groups(rows: NDArray[np.void]) -> NDArray[np.int64]:
+def group_numbers(rows: NDArray[np.void]) -> NDArray[np.int64]:
     """A number per row, the same for the same bytes."""
     return np.unique(rows, return_inverse=True)[1].astype(np.int64).ravel()
-
-
-def unit(X: Matrix) -> Matrix:
-    """Rows divided by their length, whatever their scale; zero rows stay."""
-    top = X / positive(np.max(np.abs(X), axis=1, initial=0.0))[:, None]
-    return np.asarray(top / positive(np.sqrt(np.sum(top * top, axis=1)))[:, None])
-
-
-def positive(x: Any) -> Any:
-    """What one can divide by: 1 in the place of 0."""
-    return np.where(x > 0, x, 1.0)

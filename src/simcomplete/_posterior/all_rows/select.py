@@ -15,34 +15,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._method.iterate import Limits, Run
-from simcomplete._posterior.all_rows.calibrate import Calibration, Rehearsal, RowModel
-from simcomplete._posterior.all_rows.em import ITERATIONS, State, fit
-from simcomplete._posterior.all_rows.packing import Matrix, Rows, Scaling, groups, keys, positive
-from simcomplete._posterior.model import Vectors
+from simcomplete._posterior.all_rows.calibrate import Calibration, RowModel, RowsHoldout
+from simcomplete._posterior.all_rows.em import ITERATIONS, EmIterate, fit
+from simcomplete._posterior.all_rows.packing import IncompleteRows, Scaling, group_numbers, keys
+from simcomplete._posterior.shared.rows import Vectors, nonzero_or_one
 from simcomplete._result.status import Status
+from simcomplete._types import Matrix
 
 RANKS = (5, 10, 20, 40)
 MODELS = ("fa", "ppca")
 SPACES = ("raw", "unit")
-SHARE = 0.05  # of the observed values is hidden
+HIDDEN_SHARE = 0.05  # of the observed values is hidden
 TRIAL = 10  # iterations while choosing
 CHOSEN_ON = 3000  # rows at most; all rows in the final fit
-FEWEST = 20  # distinct rows, and hidden values, to choose anything by
-WORST = 1e6  # an error above this is not told from others
-CUT = ("time_limit", "stopped", "interrupted")  # how a run ends that must not be followed by another
+MIN_DISTINCT_ROWS = 20  # distinct rows, and hidden values, to choose anything by
+LARGEST_SCALE = 1e200  # of a row beside its own values; no more than this, so that zeros stay zeros
+LARGEST_COMPARED_ERROR = 1e6  # an error above this is not told from others
+ENDED_EARLY = ("time_limit", "stopped", "interrupted")  # how a run ends that must not be followed by another
 
 
-class Setting(NamedTuple):
+class RowsSetting(NamedTuple):
     """What is chosen."""
 
     space: str
     model: str
     rank: int
 
-    def fit(self, X: Matrix, averaged: bool, limits: Limits) -> tuple[RowModel, Run[State]]:
+    def fit(self, X: Matrix, averaged: bool, limits: Limits) -> tuple[RowModel, Run[EmIterate]]:
         """Fit a model with it."""
         scaling = Scaling.of(X, self.space)
-        rows = Rows.of(X / scaling.sizes(X)[:, None])
+        rows = IncompleteRows.of(X / scaling.sizes(X)[:, None])
         factors, run = fit(rows, self.rank, pooled=self.model == "ppca", averaged=averaged, limits=limits)
         return RowModel(factors, scaling), run
 
@@ -85,7 +87,7 @@ class RowsCompletion:
     """
 
     U: Matrix
-    setting: Setting
+    setting: RowsSetting
     model: RowModel = field(repr=False)
     seen: NDArray[np.bool_] = field(repr=False)
     table: list[dict[str, Any]]
@@ -163,10 +165,10 @@ def complete_rows(
     some = rows[np.sort(rng.permutation(len(rows))[:CHOSEN_ON])]
     setting, table, fitted = _choose(some, rng, _allowed(ranks, *some.shape), models, spaces, clock)
     calibration: Calibration | None = None
-    rehearsal = None if clock.cut else Rehearsal.of(some, None if masks is None else masks[:, seen], rng)
-    if rehearsal is not None:
-        fitted = clock.fit(setting, rehearsal.X, TRIAL)
-        calibration = rehearsal.calibrate(fitted[0].with_local(rehearsal.X, rng))
+    holdout = None if clock.cut else RowsHoldout.of(some, None if masks is None else masks[:, seen], rng)
+    if holdout is not None:
+        fitted = clock.fit(setting, holdout.X, TRIAL)
+        calibration = holdout.calibrate(fitted[0].with_local(holdout.X, rng))
     if fitted is None or not clock.cut:
         fitted = clock.fit(setting, rows, clock.limits.max_iter)
     model, run = fitted
@@ -198,18 +200,18 @@ class _Clock:
         self.cut: Status | None = None  # how it ended, when it must not go on
         self._began = time.monotonic()
 
-    def fit(self, setting: Setting, X: Matrix, most: int) -> tuple[RowModel, Run[State]]:
+    def fit(self, setting: RowsSetting, X: Matrix, most: int) -> tuple[RowModel, Run[EmIterate]]:
         limits = replace(self.limits, max_iter=min(most, self.limits.max_iter))
         if limits.time_limit is not None:
             limits = replace(limits, time_limit=max(limits.time_limit - (time.monotonic() - self._began), 0.0))
         model, run = setting.fit(X, self.averaged, limits)
-        if run.status.code in CUT:
-            told = {
+        if run.status.code in ENDED_EARLY:
+            note = {
                 "time_limit": f"time_limit={self.limits.time_limit} s was over: allow more time",
                 "stopped": "the callback stopped the run",
                 "interrupted": "interrupted",
             }[run.status.code]
-            self.cut = Status(run.status.code, f"{told}; this is the best so far", ok=False)
+            self.cut = Status(run.status.code, f"{note}; this is the best so far", ok=False)
         return model, run
 
 
@@ -220,23 +222,23 @@ def _choose(
     models: tuple[str, ...],
     spaces: tuple[str, ...],
     clock: _Clock,
-) -> tuple[Setting, list[dict[str, Any]], tuple[RowModel, Run[State]] | None]:
+) -> tuple[RowsSetting, list[dict[str, Any]], tuple[RowModel, Run[EmIterate]] | None]:
     """Try every space and model at a middle rank, then climb from there with the two best.
 
     Returns the best setting, what was tried, and what was fitted with it, without the hidden values.
     """
     known = ~np.isnan(X)
     # Copies of a row lose the same values, or they would tell them.
-    copies = groups(keys(X))
-    hidden = (rng.random((int(copies.max()) + 1, X.shape[1])) < SHARE)[copies] & known
+    copies = group_numbers(keys(X))
+    hidden = (rng.random((int(copies.max()) + 1, X.shape[1])) < HIDDEN_SHARE)[copies] & known
     hidden[(known & ~hidden).sum(axis=1) == 0] = False
-    if copies.max() + 1 < FEWEST or hidden.sum() < FEWEST:
-        return Setting(spaces[-1], models[-1], ranks[0]), [], None
+    if copies.max() + 1 < MIN_DISTINCT_ROWS or hidden.sum() < MIN_DISTINCT_ROWS:
+        return RowsSetting(spaces[-1], models[-1], ranks[0]), [], None
     left = np.where(hidden, np.nan, X)
-    errors: dict[Setting, float] = {}
-    best: tuple[RowModel, Run[State]] | None = None
+    errors: dict[RowsSetting, float] = {}
+    best: tuple[RowModel, Run[EmIterate]] | None = None
 
-    def attempt(setting: Setting) -> float:
+    def attempt(setting: RowsSetting) -> float:
         nonlocal best
         if not clock.cut and setting not in errors:
             fitted = clock.fit(setting, left, TRIAL)
@@ -247,7 +249,7 @@ def _choose(
 
     middle = len(ranks) // 2
     for space, model in product(spaces, models):
-        attempt(Setting(space, model, ranks[middle]))
+        attempt(RowsSetting(space, model, ranks[middle]))
     for first in sorted(errors, key=errors.__getitem__)[:2]:
         for way in (1, -1):
             at, least = middle + way, errors[first]
@@ -264,12 +266,12 @@ def _error(model: RowModel, X: Matrix, left: Matrix, hidden: NDArray[np.bool_]) 
     """Squared error of hidden values over the energy of their row, in the mean over rows: no row counts for more."""
     rows = np.flatnonzero(hidden.any(axis=1))
     whole, some, gone = np.nan_to_num(X[rows]), left[rows], hidden[rows]
-    top = positive(np.max(np.abs(whole), axis=1))
-    scale = model.scaling.sizes(some) / top
+    top = nonzero_or_one(np.max(np.abs(whole), axis=1))
     with np.errstate(over="ignore"):  # rows that are nothing beside others, in raw space: as bad as can be
+        scale = np.minimum(model.scaling.sizes(some) / top, LARGEST_SCALE)
         gap = np.where(gone, model.fill(some).values * scale[:, None] - whole / top[:, None], 0.0)
-        squares = np.minimum(np.sum(gap * gap, axis=1), WORST)
-    return float(np.mean(squares / positive(np.sum((whole / top[:, None]) ** 2, axis=1))))
+        squares = np.minimum(np.sum(gap * gap, axis=1), LARGEST_COMPARED_ERROR)
+    return float(np.mean(squares / nonzero_or_one(np.sum((whole / top[:, None]) ** 2, axis=1))))
 
 
 def _allowed(ranks: tuple[int, ...], n: int, d: int) -> tuple[int, ...]:

@@ -9,11 +9,12 @@ import numpy as np
 from simcomplete._posterior.candidates.grid import GridChoice
 from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._posterior.candidates.stack import Stack
-from simcomplete._posterior.model import Vectors
-from simcomplete._posterior.shared.rows import Mask, Matrix
+from simcomplete._posterior.shared.rows import Vectors
+from simcomplete._types import Mask, Matrix
 
-FEWEST = 100  # complete rows
-SHARE = 0.4  # of all observed values; with less in complete rows the factor model, which sees all, errs less
+MIN_COMPLETE_ROWS = 100
+# Of all observed values; with less in complete rows the factor model, which sees all, errs less.
+MIN_COMPLETE_SHARE = 0.4
 
 
 def candidates_among(X: Matrix) -> Mask | None:
@@ -31,12 +32,12 @@ def candidates_among(X: Matrix) -> Mask | None:
     observed = ~np.isnan(X)
     whole: Mask = np.all(observed, axis=1)
     count = int(whole.sum())
-    enough = FEWEST <= count < len(X) and count * X.shape[1] >= SHARE * int(observed.sum())
+    enough = MIN_COMPLETE_ROWS <= count < len(X) and count * X.shape[1] >= MIN_COMPLETE_SHARE * int(observed.sum())
     return whole if enough else None
 
 
 @dataclass(frozen=True)
-class Whole:
+class CompleteRowsModel:
     """A model of the complete rows, and the vectors of all rows by it."""
 
     model: CandidateModel = field(repr=False)

@@ -11,7 +11,8 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from simcomplete._posterior.shared.rows import Mask, Matrix, distinct_masks
+from simcomplete._posterior.shared.rows import distinct_masks
+from simcomplete._types import Mask, Matrix
 
 Solve = Callable[[Matrix], Matrix]
 SMALLEST_VARIANCE = 1e-200  # that can be divided by without leaving the range of numbers
@@ -75,7 +76,7 @@ class Dense:
 
     def solvers(self, observed: Mask) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Solve]]:
         """By Cholesky of C_oo, or of the precision's missing part when more is observed than missing."""
-        for mask, rows in groups(observed):
+        for mask, rows in rows_by_mask(observed):
             key = np.packbits(mask).tobytes()
             if key not in self._known:
                 self._known[key] = self._solver(mask)
@@ -114,7 +115,7 @@ class LowRank:
 
     def solvers(self, observed: Mask) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Solve]]:
         """By the small matrix I + W_o^T psi_o^-1 W_o."""
-        for mask, rows in groups(observed):
+        for mask, rows in rows_by_mask(observed):
             o = np.flatnonzero(mask)
             yield rows, o, self._woodbury(o)
 
@@ -145,7 +146,7 @@ def target(variances: Matrix) -> Matrix:
     return np.asarray(variances / 2 + variances.mean() / 2)
 
 
-def groups(observed: Mask) -> Iterator[tuple[Mask, NDArray[np.int64]]]:
+def rows_by_mask(observed: Mask) -> Iterator[tuple[Mask, NDArray[np.int64]]]:
     """Rows that share a mask, so that each mask is factorised once."""
     first, which = distinct_masks(observed)
     order = np.argsort(which, kind="stable")

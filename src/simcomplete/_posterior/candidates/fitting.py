@@ -1,28 +1,180 @@
-"""Fitting a model of candidates: a pool of rows, simulated queries from it, and one pass over all candidates."""
+"""Fitting a model of candidates: a pool of rows, simulated queries from it, and one pass over all candidates.
+
+Simulated queries are candidates that lose what real queries lack, so that it is known what should be found. They, and
+the rows they are compared with, come from a pool of rows: all candidates where there are few, else some of them, drawn
+at random.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simcomplete._posterior.candidates.candidate_pass import PassResult
-from simcomplete._posterior.candidates.conditional import Queries
-from simcomplete._posterior.candidates.local import RIDGE_NEIGHBOURS
-from simcomplete._posterior.candidates.moments import Space, Statistics, WideStatistics, is_wide
-from simcomplete._posterior.candidates.simulate import Holdout, Pool, SimulatedQueries
+from simcomplete._posterior.candidates.conditional import RIDGE_NEIGHBOURS, Queries
+from simcomplete._posterior.candidates.moments import PassResult, Space, Statistics, WideStatistics, is_wide
 from simcomplete._posterior.candidates.source import Candidates, no_positions
-from simcomplete._posterior.model import Effort
+from simcomplete._posterior.shared.lengths import COPY
 from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, Nearest
-from simcomplete._posterior.shared.rows import Mask, Matrix, ObservedRows
+from simcomplete._posterior.shared.rows import (
+    Effort,
+    ObservedRows,
+    scaled_rows,
+    sorted_distinct,
+    take_matrix,
+    typical_length,
+)
+from simcomplete._rows.budget import row_blocks
 from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.xp import on_accelerator, to_numpy
+from simcomplete._types import Mask, Matrix
 
+POOL_VALUES = 2**22  # all candidates are in the pool up to so many values
+POOL_ROWS = 2000  # rows of a pool at least
+MAX_DRAWN_ROWS = 4000  # rows of a pool that is a part of the candidates, at most
+OTHERS = 500  # rows that simulated queries are compared with
 MIN_CANDIDATES = 40  # with fewer there is nothing to calibrate on
 SIMULATED = 200  # held-out candidates
 STREAM_ABOVE_VALUES = 2**22  # from here on passes by block are cheaper than everything at once
 STREAM_ABOVE_ON_ACCELERATOR = 2**20  # fewer values are brought here
 STREAM_ABOVE_SEARCHED = 2**25  # where candidates are searched again and again: effort="best", and estimators
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Candidates for all that is done with rows at random.
+
+    Attributes
+    ----------
+    positions : array of int
+        Where they are among the candidates.
+    raw, unit : array of shape (m, d)
+        The rows, divided by `scale` and by their own length.
+    scale : float
+        The typical length of a candidate.
+    whole : bool
+        Whether these are all candidates.
+    """
+
+    positions: NDArray[np.int64]
+    raw: Matrix
+    unit: Matrix
+    scale: float
+    whole: bool
+
+    @classmethod
+    def draw(cls, table: RowTable, rng: np.random.Generator) -> Pool:
+        """Take all candidates, or as many as the pool holds."""
+        n, size = table.n, pool_size(table.n, table.d)
+        whole = size == n
+        positions = np.arange(n) if whole else np.sort(rng.choice(n, size, replace=False))
+        rows = take_matrix(table, positions)
+        scale = typical_length(rows)
+        return cls(positions, *scaled_rows(rows, scale), scale, whole)
+
+    def rows(self, space: str) -> Matrix:
+        """The rows in one space."""
+        return self.raw if space == "raw" else self.unit
+
+
+def pool_size(n: int, d: int) -> int:
+    """How many of n rows of d values the pool holds: all, or some thousand, which little memory is enough for."""
+    size = max(POOL_ROWS, POOL_VALUES // d)
+    return n if n <= size else min(size, MAX_DRAWN_ROWS)
+
+
+@dataclass(frozen=True)
+class SimulatedQueries:
+    """Held-out candidates with values hidden, and the similarities that should be found.
+
+    Attributes
+    ----------
+    values, observed : array of shape (rows, d)
+        Values with 0 where they are hidden, and the mask.
+    others : array of shape (m, d)
+        Unit rows of other candidates.
+    truth : array of shape (rows, m)
+        Similarities with them.
+    gone : array of bool
+        Rows of the pool that are held out, or copies of such.
+    excluded : array of int
+        Positions of candidates that are held out, or known to be copies of such.
+    copies_of : array of shape (rows, d) or None
+        Unit rows whose copies among all candidates are still to be found and excluded.
+    """
+
+    values: Matrix
+    observed: Mask
+    others: Matrix
+    truth: Matrix
+    gone: Mask
+    excluded: NDArray[np.int64]
+    copies_of: Matrix | None
+
+    @classmethod
+    def draw(cls, pool: Pool, masks: Mask, count: int, rng: np.random.Generator) -> SimulatedQueries:
+        """Hold out candidates and hide what real queries lack.
+
+        Parameters
+        ----------
+        pool : Pool
+            Rows to choose from.
+        masks : array of bool, shape (n_q, d)
+            What real queries show (True).
+        count : int
+            How many candidates to hold out.
+        rng : Generator
+            Chooses them, their masks and the rows they are compared with.
+        """
+        unit = pool.unit
+        # From the sorted distinct rows, so that the order of the candidates does not matter.
+        distinct, place = sorted_distinct(unit)
+        held = distinct[rng.choice(len(distinct), min(count, len(distinct)), replace=False)]
+        gone = _copies(unit, unit[held])
+        few = bool(gone.sum() > len(unit) / 2)  # without all copies too few candidates would be left
+        if few:
+            gone[:] = False
+        gone[held] = True
+        rest = np.flatnonzero(~gone)
+        ordered = rest[np.argsort(place[rest], kind="stable")]
+        shown = masks[rng.integers(len(masks), size=len(held))]
+        others = unit[ordered[rng.choice(len(rest), min(OTHERS, len(rest)), replace=False)]]
+        return cls(
+            np.where(shown, pool.raw[held], 0.0),
+            shown,
+            others,
+            unit[held] @ others.T,
+            gone,
+            np.sort(pool.positions[gone]),
+            None if pool.whole or few else unit[held],
+        )
+
+
+def _copies(unit: Matrix, held: Matrix) -> Mask:
+    """Which unit rows have nearly the same direction as one of the held-out rows."""
+    blocks = row_blocks(len(unit), 8 * 2 * max(len(held), 1))
+    return np.concatenate([(unit[block] @ held.T > COPY).any(axis=1) for block in blocks])
+
+
+@dataclass(frozen=True)
+class CandidateHoldout:
+    """Simulated queries among the other candidates, and their true similarities.
+
+    Attributes
+    ----------
+    spaces : dict of str to Space
+        The candidates without the held-out ones and their copies.
+    queries : Queries
+        What is seen of the held-out candidates.
+    others, truth : array
+        Unit rows of other candidates, and the true similarities with them.
+    """
+
+    spaces: dict[str, Space]
+    queries: Queries
+    others: Matrix
+    truth: Matrix
 
 
 @dataclass(frozen=True)
@@ -64,7 +216,8 @@ class Gathered:
         """Draw a pool and simulated queries, and make the pass."""
         keep = is_kept(table, effort, growing)
         if keep:
-            table = HeldRows(np.array(to_numpy(table.whole()), copy=True if growing else None))
+            # Row after row, as files have them and frames do not: the same rows give the same digits.
+            table = HeldRows(np.array(to_numpy(table.whole()), copy=True if growing else None, order="C"))
         pool = Pool.draw(table, rng)
         trained = table.n >= MIN_CANDIDATES
         simulated = SimulatedQueries.draw(pool, masks, min(SIMULATED, len(pool.unit) // 4), rng) if trained else None
@@ -106,14 +259,14 @@ class Gathered:
             for name, sums in self.result.sums.items()
         }
 
-    def holdout(self) -> Holdout:
+    def holdout(self) -> CandidateHoldout:
         """Simulated queries among the candidates that are neither held out nor copies of such."""
         simulated, excluded = self.simulated, self.result.excluded
         assert simulated is not None  # there are enough candidates
         left = max(1, min(self.result.near.ids.shape[1], self.candidates.n - len(excluded) - 1))
         near = self.result.near.some(slice(len(self.queries.values), None), left)
         neighbours = self.candidates.neighbour_rows(near, tuple(sorted({"unit", *self.result.sums})))
-        return Holdout(
+        return CandidateHoldout(
             {name: replace(space, statistics=self._left(name)) for name, space in self.spaces.items()},
             Queries(simulated.values, simulated.observed, neighbours, self.candidates, excluded),
             simulated.others,

@@ -9,22 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from simcomplete._posterior.candidates.conditional import ConditionalMeans, Queries
-from simcomplete._posterior.candidates.local import smoothing_weights
+from simcomplete._posterior.candidates.conditional import ConditionalMeans, Queries, smoothing_weights
+from simcomplete._posterior.candidates.fitting import CandidateHoldout
 from simcomplete._posterior.candidates.moments import Space
-from simcomplete._posterior.candidates.simulate import Holdout, choose_delta
-from simcomplete._posterior.model import Objective
-from simcomplete._posterior.shared.holdout import error_quantiles, first_best
-from simcomplete._posterior.shared.lengths import Lengths, learn
-from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS
-from simcomplete._posterior.shared.rows import Matrix, rounded, unit_rows
-from simcomplete.metrics import recall_at
+from simcomplete._posterior.shared.lengths import Lengths, best_lengths, error_quantiles, first_best, learn
+from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, share_found
+from simcomplete._posterior.shared.rows import Objective, rounded, unit_rows
+from simcomplete._types import Matrix
 
 # Where several do equally well, the first is taken.
+DELTAS = (0.1, 0.03, 0.3, 0.005, 0.6, 0.0005)
 EFFECTIVE_NEIGHBOURS = (10.0, 5.0, 20.0)
 STRENGTHS = (1.0, 0.75, 0.5, 0.0)
 SPACES = ("unit", "raw")
-TOP = 10  # neighbours that count for recall
+DELTA_QUERIES = 64  # simulated queries that choose delta
+RECALL_AT = 10  # neighbours that count for recall
 
 
 @dataclass(frozen=True)
@@ -67,22 +66,22 @@ class GridChoice:
         return {**settings, "expected_squared_error": self.error, "expected_recall": self.recall}
 
 
-def learn_grid(holdout: Holdout, objective: Objective = "error") -> GridChoice:
+def learn_grid(holdout: CandidateHoldout, objective: Objective = "error") -> GridChoice:
     """Try the grid in every space: first delta on some rows, then neighbours, strength and clip on all."""
     middle = EFFECTIVE_NEIGHBOURS[0]
     grid = [(k, a, c) for k, a, c in product(EFFECTIVE_NEIGHBOURS, STRENGTHS, (False, True)) if a or k == middle]
     tried = [
         choice
         for space in (holdout.spaces[name] for name in SPACES)
-        for choice in evaluate(holdout, space, choose_delta(holdout, space), grid)
+        for choice in evaluate_grid(holdout, space, choose_delta(holdout, space), grid)
     ]
     return best(tried, objective)
 
 
-def learn_fast(holdout: Holdout, objective: Objective = "error") -> GridChoice:
+def learn_fast(holdout: CandidateHoldout, objective: Objective = "error") -> GridChoice:
     """Unit space, fixed settings; only lengths and clip are learnt."""
     grid = [(10.0, 1.0, False), (10.0, 1.0, True)]
-    return best(evaluate(holdout, holdout.spaces["unit"], 0.1, grid), objective)
+    return best(evaluate_grid(holdout, holdout.spaces["unit"], 0.1, grid), objective)
 
 
 def best(tried: Sequence[GridChoice], objective: Objective) -> GridChoice:
@@ -93,8 +92,23 @@ def best(tried: Sequence[GridChoice], objective: Objective) -> GridChoice:
     return tried[first_best([choice.error for choice in tried])]
 
 
-def evaluate(
-    holdout: Holdout, space: Space, delta: float, grid: Iterable[tuple[float, float, bool]]
+def choose_delta(holdout: CandidateHoldout, space: Space) -> float:
+    """Pick the shrinkage that leaves the least error on some simulated queries, with or without neighbours."""
+    queries = holdout.queries.some(slice(0, DELTA_QUERIES), MAX_NEIGHBOURS)
+    T = holdout.truth[:DELTA_QUERIES]
+    weights = {"k10": smoothing_weights(queries.neighbours, 10.0)}
+    errors: list[float] = []
+    for delta in DELTAS:
+        means = ConditionalMeans(space, queries, delta)
+        means.add(queries.neighbours, weights)
+        for a in (0.0, 1.0):
+            S = unit_rows(means.completion("k10", a)) @ holdout.others.T
+            errors.append(float(np.mean((T - best_lengths(S, T)[:, None] * S) ** 2)))
+    return DELTAS[first_best(errors) // 2]
+
+
+def evaluate_grid(
+    holdout: CandidateHoldout, space: Space, delta: float, grid: Iterable[tuple[float, float, bool]]
 ) -> list[GridChoice]:
     """Learn the lengths of several completions of the simulated queries, and measure what error each leaves."""
     grid, near = list(grid), holdout.queries.neighbours
@@ -110,7 +124,7 @@ def evaluate(
         lengths, error = learn(features[k], size, S, holdout.truth)
         length = lengths.of(features[k], size)
         quantiles = error_quantiles(holdout.truth, length[:, None] * S, length)
-        recall = float(recall_at(rounded(S), truth, k=TOP))
+        recall = share_found(rounded(S), truth, RECALL_AT)
         tried.append(GridChoice(space.name, delta, k, a, clip, lengths, error, recall, quantiles))
     return tried
 

@@ -15,20 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._posterior.candidates.conditional import Queries
-from simcomplete._posterior.candidates.fitting import Gathered
+from simcomplete._posterior.candidates.fitting import CandidateHoldout, Gathered, pool_size
 from simcomplete._posterior.candidates.grid import GridChoice, learn_fast, learn_grid, untrained
 from simcomplete._posterior.candidates.moments import Space, Statistics, WideStatistics
-from simcomplete._posterior.candidates.simulate import Holdout, pool_size
 from simcomplete._posterior.candidates.source import Candidates, no_positions
 from simcomplete._posterior.candidates.stack import Stack, learn_stack
-from simcomplete._posterior.model import Effort, Objective, Vectors, check_settings
 from simcomplete._posterior.shared.neighbours import Nearest
-from simcomplete._posterior.shared.rows import Mask, Matrix, ObservedRows
+from simcomplete._posterior.shared.rows import Effort, Objective, ObservedRows, Vectors, check_settings
 from simcomplete._rows.table import RowTable
+from simcomplete._types import Mask, Matrix
 
 PASS_QUERIES = 1024  # queries in one pass
 BATCH = 256  # queries whose neighbours are in memory at a time
-LEARN: dict[str, Callable[[Holdout, Objective], GridChoice | Stack]] = {
+LEARN: dict[str, Callable[[CandidateHoldout, Objective], GridChoice | Stack]] = {
     "full": learn_grid,
     "fast": learn_fast,
     "best": learn_stack,

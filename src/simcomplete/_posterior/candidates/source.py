@@ -12,14 +12,14 @@ from functools import cached_property, reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._posterior.candidates.candidate_pass import CandidatePass, PassResult
-from simcomplete._posterior.model import diagonal_deficit
+from simcomplete._posterior.candidates.moments import CandidatePass, PassResult
 from simcomplete._posterior.shared.neighbours import Nearest, Probes
-from simcomplete._posterior.shared.rows import Mask, Matrix, scaled_rows, take_matrix
+from simcomplete._posterior.shared.rows import diagonal_deficit, scaled_rows, take_matrix
 from simcomplete._rows.budget import row_blocks
 from simcomplete._rows.derived import UnitRows
 from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.xp import Array, to_numpy
+from simcomplete._types import Mask, Matrix
 
 
 def no_positions() -> NDArray[np.int64]:

@@ -12,17 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from simcomplete._posterior.candidates.conditional import ConditionalMeans, Queries
-from simcomplete._posterior.candidates.grid import SPACES, TOP
-from simcomplete._posterior.candidates.local import RIDGE_NEIGHBOURS, ridge_weights, smoothing_weights
+from simcomplete._posterior.candidates.conditional import (
+    RIDGE_NEIGHBOURS,
+    ConditionalMeans,
+    Queries,
+    ridge_weights,
+    smoothing_weights,
+)
+from simcomplete._posterior.candidates.fitting import CandidateHoldout
+from simcomplete._posterior.candidates.grid import RECALL_AT, SPACES, choose_delta
 from simcomplete._posterior.candidates.moments import Space
-from simcomplete._posterior.candidates.simulate import Holdout, choose_delta
-from simcomplete._posterior.model import Objective
-from simcomplete._posterior.shared.holdout import NO_ERROR, error_quantiles, first_best
-from simcomplete._posterior.shared.lengths import Lengths, learn
-from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS
-from simcomplete._posterior.shared.rows import Matrix, rounded, unit_rows
-from simcomplete.metrics import recall_at
+from simcomplete._posterior.shared.lengths import NO_ERROR, Lengths, error_quantiles, first_best, learn
+from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, share_found
+from simcomplete._posterior.shared.rows import Objective, rounded, unit_rows
+from simcomplete._types import Matrix
 
 SOFTNESS = 0.02
 NEGLIGIBLE = 0.001
@@ -63,20 +66,20 @@ class Stack:
         """Unit directions of completed rows, and their lengths."""
         parts = complete_all(spaces, queries, self.deltas)
         calibrated = {key: parts.calibrated(key, self.lengths[key]) for key in {*self.average, *self.singles}}
-        B = directions(parts, calibrated, self.average, self.singles, spaces)
+        B = directions_to_combine(parts, calibrated, self.average, self.singles, spaces)
         u = np.tensordot(self.coefficients, B, axes=1)
         length = np.sqrt(np.sum(u * u, axis=1))
         return unit_rows(u), np.minimum(length, 1.0)
 
     def as_dict(self) -> dict[str, Any]:
         """The settings and the expected squared error of one similarity."""
-        told: dict[str, Any] = {f"delta_{name}": delta for name, delta in self.deltas.items()}
-        told |= {"expected_squared_error": self.error, "expected_recall": self.recall}
-        return {"stack": len(self.coefficients), "ridge": self.strength, **told}
+        settings: dict[str, Any] = {f"delta_{name}": delta for name, delta in self.deltas.items()}
+        settings |= {"expected_squared_error": self.error, "expected_recall": self.recall}
+        return {"stack": len(self.coefficients), "ridge": self.strength, **settings}
 
 
 @dataclass(frozen=True)
-class Completed:
+class CompletionsBySpace:
     """All completions of some rows, by space."""
 
     means: dict[str, ConditionalMeans]
@@ -94,7 +97,7 @@ class Completed:
         return self.means[space].completion(name, a, clip)
 
 
-def complete_all(spaces: dict[str, Space], queries: Queries, deltas: dict[str, float]) -> Completed:
+def complete_all(spaces: dict[str, Space], queries: Queries, deltas: dict[str, float]) -> CompletionsBySpace:
     """Complete rows in every space with every local prior, the last ones from the answer of the first."""
     near, count = queries.neighbours, len(queries.values)
     nearest = near.some(slice(None), MAX_NEIGHBOURS)
@@ -115,11 +118,11 @@ def complete_all(spaces: dict[str, Space], queries: Queries, deltas: dict[str, f
         if name == "unit":
             last["q"] = ridge_weights(rows, np.ones_like(queries.observed))
         means[name].add(rows, last)
-    return Completed(means, features)
+    return CompletionsBySpace(means, features)
 
 
-def directions(
-    parts: Completed,
+def directions_to_combine(
+    parts: CompletionsBySpace,
     calibrated: dict[Key, Matrix],
     average: dict[Key, float],
     singles: tuple[Key, ...],
@@ -141,7 +144,7 @@ def directions(
     )
 
 
-def learn_stack(holdout: Holdout, objective: Objective = "error") -> Stack:
+def learn_stack(holdout: CandidateHoldout, objective: Objective = "error") -> Stack:
     """Learn lengths, the soft average and the stack on simulated queries.
 
     With objective "recall" one direction alone takes the place of the stack where it finds more of the nearest.
@@ -164,7 +167,7 @@ def learn_stack(holdout: Holdout, objective: Objective = "error") -> Stack:
         for name, a in (*STACKED, *((("q", 1.0),) if space == "unit" else ()))
     )
     calibrated = {key: parts.calibrated(key, lengths[key]) for key in {*average, *singles}}
-    B = directions(parts, calibrated, average, singles, spaces)
+    B = directions_to_combine(parts, calibrated, average, singles, spaces)
     coefficients, strength, outside = combine(B @ holdout.others.T, T)
     recall = _recall(outside, T)
     if objective == "recall":
@@ -180,7 +183,7 @@ def learn_stack(holdout: Holdout, objective: Objective = "error") -> Stack:
 
 
 def _recall(S: Matrix, T: Matrix) -> float:
-    return float(recall_at(rounded(S.copy()), rounded(T.copy()), k=TOP))
+    return share_found(rounded(S.copy()), rounded(T.copy()), RECALL_AT)
 
 
 def soft(errors: dict[Key, float]) -> dict[Key, float]:

@@ -13,10 +13,10 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from simcomplete._posterior.shared.rows import RESOLUTION, Mask, Matrix, distinct_masks, rounded, unit_rows
-from simcomplete._result.search import top_k
+from simcomplete._posterior.shared.rows import RESOLUTION, distinct_masks, rounded, unit_rows
 from simcomplete._rows.table import RowTable
-from simcomplete._rows.xp import Array, is_numpy, like, namespace, to_numpy
+from simcomplete._rows.xp import Array, is_numpy, like, namespace, to_numpy, top_k
+from simcomplete._types import Mask, Matrix
 
 MAX_NEIGHBOURS = 48
 BISECTIONS = 12
@@ -113,6 +113,19 @@ def nearest_candidates(unit: Matrix, values: Matrix, observed: Mask, most: int =
     array([[2, 1]])
     """
     return Probes.of(values, observed).nearest(unit, unit * unit, max(1, min(most, len(unit) - 1)))
+
+
+def share_found(scores: Matrix, truth: Matrix, k: int) -> float:
+    """Share of every row's `k` truly nearest that are among its `k` nearest by score, on average: recall at k.
+
+    Examples
+    --------
+    >>> share_found(np.array([[0.9, 0.1, 0.8, 0.0]]), np.array([[0.9, 0.8, 0.3, 0.1]]), k=2)
+    0.5
+    """
+    k = min(k, truth.shape[1])
+    found = zip(top_k(scores, k)[0], top_k(truth, k)[0], strict=True)
+    return float(np.mean([np.isin(ids, nearest).mean() for ids, nearest in found]))
 
 
 def smoothing(cosines: Matrix, k: float) -> Matrix:

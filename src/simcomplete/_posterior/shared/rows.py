@@ -1,21 +1,29 @@
-"""Rows of features as NumPy matrices: their lengths, which of them are the same, and which masks they share."""
+"""Rows of features as NumPy matrices, and the vectors that the posterior models give them.
+
+For unit rows E[cos(p, q) | observed] = p . E[q/|q| | observed] for every candidate p, so the best estimate in the
+squared sense needs one vector u per query, at most 1 long: similarities are products with it.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._rows.xp import Array, namespace, to_numpy
-
-Matrix = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from simcomplete._types import Mask, Matrix
+from simcomplete.errors import InputError
 
 # Cosines that decide which of several things is best are rounded to multiples of 1 / RESOLUTION: equal ones stay equal,
 # whatever order their products were summed in.
 RESOLUTION = 2.0**40
 SAFE_LENGTHS = (1e-100, 1e100)  # between these squares, and products of them, neither overflow nor vanish
+Effort = Literal["full", "fast", "best"]
+Objective = Literal["error", "recall"]
+EFFORTS = ("full", "fast", "best")
+OBJECTIVES = ("error", "recall")
 
 
 def nonzero_or_one(x: Any) -> Any:
@@ -131,3 +139,55 @@ def as_bytes(X: NDArray[Any]) -> NDArray[np.void]:
 def take_matrix(table: Any, positions: NDArray[np.int64]) -> Matrix:
     """Some rows of a table, in NumPy and float64."""
     return np.asarray(to_numpy(table.take(positions)), dtype=np.float64)
+
+
+def check_settings(effort: str, objective: str = "error") -> None:
+    """Refuse settings there are not."""
+    if effort not in EFFORTS:
+        raise InputError(f"effort={effort!r} is unknown; use 'full', 'fast' or 'best'")
+    if objective not in OBJECTIVES:
+        raise InputError(f"objective={objective!r} is unknown; use 'error' or 'recall'")
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """One vector per query, and its length: 1 when everything is known."""
+
+    u: Matrix
+    length: Matrix
+
+    @property
+    def uncertainty(self) -> Matrix:
+        """What intervals grow with: sqrt(1 - length^2), 0 where all is known."""
+        return np.sqrt(np.where(self.length < 1, np.maximum(1 - self.length**2, 1e-4), 0.0))
+
+
+class PosteriorModel(Protocol):
+    """What estimators use of a fitted model."""
+
+    @property
+    def unit(self) -> Any:
+        """Vectors of the fitted rows, (n, d): unit rows where they are complete."""
+
+    @property
+    def choice(self) -> Any:
+        """What was chosen; `as_dict` gives plain values."""
+
+    def vectors(self, X: Matrix) -> Vectors:
+        """Vectors of any rows, NaN where missing, each row by itself."""
+
+
+def diagonal_deficit(U: Matrix) -> Matrix:
+    """What the squared lengths of rows lack to 1; exactly 0 where it is rounding."""
+    deficit = 1 - np.sum(U * U, axis=1)
+    return np.where(deficit > 4 * U.shape[1] * np.finfo(np.float64).eps, deficit, 0.0)
+
+
+def typical_length(P: Matrix) -> float:
+    """Median length of a row that is not zero, so that squares of huge or tiny values stay in range; 1 for none."""
+    top = float(np.max(np.abs(P)))
+    if top == 0:
+        return 1.0
+    with np.errstate(over="ignore"):
+        length = np.sqrt(np.sum((P / top) ** 2, axis=1))
+    return max(top * float(np.median(length[length > 0])), float(np.finfo(np.float64).tiny))

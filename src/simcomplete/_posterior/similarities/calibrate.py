@@ -5,7 +5,7 @@ Candidates are rows U sqrt(w), S_pp = U diag(w) U^T; a query is a vector v in th
     y = diag(1/sqrt(w)) U^T s0 = v + noise,    noise of coordinate k has variance sig2 + tau2 / w_k
 
 sig2 is noise of the query itself (it moves all its similarities together), tau2 noise of every similarity on its own.
-Settings are chosen on candidates that play queries: their true similarities are known, the noise is simulated.
+Settings are chosen on simulated queries: candidates whose true similarities are known, seen through simulated noise.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from typing import NamedTuple
 import numpy as np
 import scipy.optimize
 
-from simcomplete._posterior.shared.holdout import COPY, QUANTILES
+from simcomplete._posterior.shared.lengths import COPY, QUANTILES, widened
 from simcomplete._posterior.shared.neighbours import smoothing, sparse_weights
-from simcomplete._posterior.shared.rows import Matrix
-from simcomplete._result.search import top_k
+from simcomplete._rows.xp import top_k
+from simcomplete._types import Matrix
 
 NEIGHBOURS = 64  # kept of every query
 SMALLEST = 1e-8  # eigenvalues below this part of the largest are dropped
 SPLITS = 2
 REWEIGHTINGS = 8
-TOP = 0.02  # directions left out of the noise fit: their own variance hides the noise
-SIMULATED = {"full": 400, "fast": 200}  # queries played by candidates
-SHARE = 5  # one of so many candidates plays at a time, the others look on
+LEADING_SHARE = 0.02  # directions left out of the noise fit: their own variance hides the noise
+SIMULATED = {"full": 400, "fast": 200}  # simulated queries
+FOLDS_OF_CANDIDATES = 5  # folds of the candidates; each in turn is the simulated queries, the others stay candidates
 ROUNDS = 20  # so often at most where few candidates make few simulated queries
 SHORTEST_GAP = 1e-4  # floor of 1 - |v|^2 under an error
 
 
-class Setting(NamedTuple):
+class WienerSetting(NamedTuple):
     """Effective neighbours k, strength b of the local prior, part f of the variance left around it."""
 
     k: float
@@ -46,10 +46,10 @@ PARTS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
 # f = 0 is the bare neighbour average, which can be far off: it only ever stands for election beside other f.
 GRIDS = {
     "full": (
-        *(Setting(10.0, 0.0, f) for f in PARTS),  # without a local prior its neighbours do not matter
-        *(Setting(*s) for s in product((3.0, 5.0, 10.0, 20.0), (0.75, 1.0), PARTS)),
+        *(WienerSetting(10.0, 0.0, f) for f in PARTS),  # without a local prior its neighbours do not matter
+        *(WienerSetting(*s) for s in product((3.0, 5.0, 10.0, 20.0), (0.75, 1.0), PARTS)),
     ),
-    "fast": tuple(Setting(10.0, 1.0, f) for f in PARTS),
+    "fast": tuple(WienerSetting(10.0, 1.0, f) for f in PARTS),
 }
 
 
@@ -97,7 +97,7 @@ class Noise:
 class Choice:
     """The setting that found simulated queries best, and how wrong it was about them."""
 
-    setting: Setting
+    setting: WienerSetting
     error: float
     quantiles: Matrix
 
@@ -123,11 +123,11 @@ def population(S: Matrix, rng: np.random.Generator) -> Matrix:
         order = rng.permutation(n)
         A, H = order[:size], order[size:]
         y = Directions.of(S[np.ix_(A, A)]).coordinates(S[np.ix_(A, H)])
-        split[:] = extended(np.mean(y * y, axis=0), size, 0.0)
+        split[:] = padded(np.mean(y * y, axis=0), size, 0.0)
     return np.asarray(found.mean(axis=0))
 
 
-def extended(values: Matrix, size: int, default: float = 1.0) -> Matrix:
+def padded(values: Matrix, size: int, default: float = 1.0) -> Matrix:
     """The first `size` values, the last one repeated where there are fewer, the default where there are none."""
     return values[np.minimum(np.arange(size), len(values) - 1)] if len(values) else np.full(size, default)
 
@@ -149,7 +149,7 @@ def fit_noise(t2: Matrix, lam: Matrix, w: Matrix) -> Noise:
     >>> round(noise.sig2, 6), round(noise.tau2, 6)
     (0.03, 0.5)
     """
-    skip = int(np.ceil(TOP * len(w)))
+    skip = int(np.ceil(LEADING_SHARE * len(w)))
     if len(w) - skip < 2:
         skip = 0
     known, w, rest = (lam * w)[skip:], w[skip:], (t2 - lam * w)[skip:]
@@ -172,7 +172,7 @@ def local_prior(rows: Matrix, s0: Matrix, k: float) -> Matrix:
     return np.asarray(np.where(blind[:, None], rows.mean(axis=0), mean))
 
 
-def filtered(y: Matrix, prior: Matrix, lam: Matrix, noise: Matrix, setting: Setting) -> Matrix:
+def filtered(y: Matrix, prior: Matrix, lam: Matrix, noise: Matrix, setting: WienerSetting) -> Matrix:
     """Expected vectors: v = mu + g (y - mu), mu = b * prior, g = f lam / (f lam + noise), made no longer than 1."""
     mu = setting.b * prior
     signal = setting.f * lam
@@ -188,8 +188,8 @@ def shortened(v: Matrix) -> Matrix:
 
 
 @dataclass(frozen=True)
-class Rehearsal:
-    """Candidates that play queries: noisy coordinates, true similarities to the others, what they are filtered with."""
+class SimilaritiesHoldout:
+    """Simulated queries: noisy coordinates, true similarities to the others, and what they are filtered with."""
 
     others: Directions
     truth: Matrix
@@ -198,17 +198,17 @@ class Rehearsal:
     lam: Matrix
     noise: Matrix
 
-    def vectors(self, setting: Setting) -> Matrix:
+    def vectors(self, setting: WienerSetting) -> Matrix:
         """The simulated queries, filtered."""
         return filtered(self.y, self.priors[setting.k], self.lam, self.noise, setting)
 
-    def errors(self, setting: Setting) -> tuple[Matrix, Matrix]:
+    def errors(self, setting: WienerSetting) -> tuple[Matrix, Matrix]:
         """Error of every simulated similarity (queries, others), and sqrt(1 - |v|^2) of every query."""
         v = self.vectors(setting)
         gap = np.sqrt(np.maximum(1.0 - np.sum(v * v, axis=1, keepdims=True), SHORTEST_GAP))
         return v @ self.others.rows.T - self.truth.T, gap
 
-    def total(self, settings: Iterable[Setting]) -> Matrix:
+    def total(self, settings: Iterable[WienerSetting]) -> Matrix:
         """Sum of squared errors of every setting, in coordinates, which are orthogonal: no similarity is formed."""
         target = self.others.coordinates(self.truth)
         outside = float(np.sum(self.truth**2) - np.sum(self.others.w * target**2))
@@ -216,9 +216,9 @@ class Rehearsal:
         return np.array(sums) + max(outside, 0.0)
 
 
-def rehearse(
+def hold_out_candidates(
     S: Matrix, lam: Matrix, noise: Noise, scales: Matrix, ks: set[float], count: int, rng: np.random.Generator
-) -> Rehearsal:
+) -> SimilaritiesHoldout:
     """Take some candidates and their copies out, and show their similarities to the others with simulated noise.
 
     Parameters
@@ -234,7 +234,7 @@ def rehearse(
     ks : set of float
         Numbers of neighbours to prepare.
     count : int
-        How many candidates play.
+        How many candidates to hold out.
     """
     n = len(S)
     distinct = np.flatnonzero(~np.triu(S > COPY, 1).any(axis=0))
@@ -255,12 +255,12 @@ def rehearse(
     moved = np.sqrt(noise.sig2) * (rows @ z.T) + np.sqrt(noise.tau2) * rng.standard_normal(truth.shape)
     s0 = truth + moved * np.sqrt(np.where(np.isfinite(scale), scale, 0.0))
     s0[:, np.isinf(scale)] = 0.0  # nothing observed
-    return Rehearsal(
+    return SimilaritiesHoldout(
         others,
         truth,
         others.coordinates(s0),
         {k: local_prior(rows, s0, k) for k in ks},
-        extended(lam, len(others.w)),
+        padded(lam, len(others.w)),
         noise_of(noise, scale, others.w),
     )
 
@@ -272,18 +272,20 @@ def noise_of(noise: Noise, scales: Matrix, w: Matrix) -> Matrix:
     return np.where(np.isinf(scales)[:, None], np.inf, known)
 
 
-def choose(S: Matrix, lam: Matrix, noise: Noise, scales: Matrix, effort: str, rng: np.random.Generator) -> Choice:
-    """Return the setting with the smallest squared error on candidates that play queries."""
+def choose_wiener(
+    S: Matrix, lam: Matrix, noise: Noise, scales: Matrix, effort: str, rng: np.random.Generator
+) -> Choice:
+    """Return the setting with the smallest squared error on simulated queries."""
     n = len(S)
-    if n < 2:  # nobody can play: what was seen is kept, and no error is smaller than the largest
-        return Choice(Setting(1.0, 0.0, 1.0), 1.0, np.ones_like(QUANTILES))
+    if n < 2:  # nothing can be held out: what was seen is kept, and no error is smaller than the largest
+        return Choice(WienerSetting(1.0, 0.0, 1.0), 1.0, np.ones_like(QUANTILES))
     grid, wanted = GRIDS[effort], SIMULATED[effort]
-    count = min(wanted, max(n // SHARE, 1))
+    count = min(wanted, max(n // FOLDS_OF_CANDIDATES, 1))
     rounds = min(ROUNDS, -(-wanted // count))
     ks = {setting.k for setting in grid}
-    plays = [rehearse(S, lam, noise, scales, ks, count, rng) for _ in range(rounds)]
-    totals = np.sum([play.total(grid) for play in plays], axis=0)
+    holdouts = [hold_out_candidates(S, lam, noise, scales, ks, count, rng) for _ in range(rounds)]
+    totals = np.sum([holdout.total(grid) for holdout in holdouts], axis=0)
     best = int(np.argmin(totals))
-    errors = [play.errors(grid[best]) for play in plays]
+    errors = [holdout.errors(grid[best]) for holdout in holdouts]
     ratios = np.concatenate([np.abs(error / gap).ravel() for error, gap in errors])
-    return Choice(grid[best], float(totals[best]) / len(ratios), np.quantile(ratios, QUANTILES))
+    return Choice(grid[best], float(totals[best]) / len(ratios), widened(np.quantile(ratios, QUANTILES), n / 3))

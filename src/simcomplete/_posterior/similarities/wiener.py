@@ -12,22 +12,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._posterior.shared.rows import Matrix
 from simcomplete._posterior.similarities.calibrate import (
     GRIDS,
     SMALLEST,
     Choice,
     Directions,
     Noise,
-    choose,
-    extended,
+    choose_wiener,
     filtered,
     fit_noise,
     local_prior,
     noise_of,
+    padded,
     population,
     shortened,
 )
+from simcomplete._types import Matrix
 from simcomplete.errors import InputError
 
 LANDMARKS = 3000
@@ -158,10 +158,10 @@ def complete_similarities(
     rows = shortened(base.rows) if n == len(few) else shortened(base.coordinates(S[few]))
     lam = population(known, rng)
     y = base.coordinates(s0[few])
-    own_lam = extended(lam, len(base.w))
+    own_lam = padded(lam, len(base.w))
     seen = np.isfinite(scales)
     noise = fit_noise(np.mean(y[seen] ** 2, axis=0) * base.w, own_lam, base.w) if seen.any() else Noise(0.0, 0.0)
-    choice = choose(known, lam, noise, scales, effort, rng)
+    choice = choose_wiener(known, lam, noise, scales, effort, rng)
     # Neighbours among all candidates, landmarks or not: the denser they lie, the better they tell.
     prior = local_prior(rows, s0, choice.setting.k)
     v = filtered(y, prior, own_lam, noise_of(noise, scales, base.w), choice.setting)

@@ -16,7 +16,7 @@ from simcomplete._rows.budget import require
 from simcomplete._rows.progress import track
 from simcomplete._rows.xp import Array, like, namespace, to_numpy, zeros
 from simcomplete._similarity.operator import Operator
-from simcomplete._spectral.penalties import Vector
+from simcomplete._types import Vector
 from simcomplete.errors import SimcompleteError
 
 BLOCK = 32  # vectors in a product

@@ -14,15 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 from simcomplete._rows.budget import require
 from simcomplete._rows.passes import Target
-from simcomplete._rows.xp import Array, like, namespace, subtract_outer, to_numpy, zeros
-from simcomplete._similarity.candidate_pass import Reader
+from simcomplete._rows.xp import Array, is_numpy, like, namespace, subtract_outer, to_numpy, zeros
+from simcomplete._similarity.candidate_pass import Reader, reflect, weights
 from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
-from simcomplete._similarity.gram import reflect, weights
-from simcomplete._spectral.eigen.dense import dense_largest
-from simcomplete._spectral.penalties import Vector
+from simcomplete._types import Vector
 
 # Directions of H (in unit columns) below this share of the largest are rounding; the residual guards the cut.
 CUT = 1e-14
@@ -96,7 +95,7 @@ class Reduced:
         )
 
 
-def largest(operator: CandidateQuerySimilarity, rank: int) -> tuple[Vector, Reduced]:
+def reduced_eigenpairs(operator: CandidateQuerySimilarity, rank: int) -> tuple[Vector, Reduced]:
     """Largest eigenvalues of S0 after one pass, and what gives their vectors in another."""
     n_q = int(operator.C.shape[0])
     size = operator.reduced_size
@@ -111,8 +110,9 @@ def largest(operator: CandidateQuerySimilarity, rank: int) -> tuple[Vector, Redu
     length = xp.sqrt(xp.linalg.diagonal(first.G))
     length = xp.where(length > 0, length, xp.ones_like(length))
     t2, E = xp.linalg.eigh(first.G / length[:, None] / length[None, :])
-    kept = int(np.sum(to_numpy(t2) > CUT * float(t2[-1])))
-    t, E = xp.sqrt(t2[-kept:]), E[:, -kept:]
+    kept = int(np.sum(to_numpy(t2) > CUT * float(t2[-1])))  # none where all candidates are without evidence
+    first_kept = int(t2.shape[0]) - kept
+    t, E = xp.sqrt(t2[first_kept:]), E[:, first_kept:]
     R = reflect(t[:, None] * E.T * length, first.reflector)
     small = zeros(operator.C, (kept + n_q, kept + n_q))
     small[:kept, :kept] = R[:, :width] @ R[:, :width].T
@@ -134,3 +134,14 @@ def largest(operator: CandidateQuerySimilarity, rank: int) -> tuple[Vector, Redu
     # Beyond the small problem S0 has eigenvalues 0 only; there is nothing to keep of them.
     w = np.concatenate([w, np.zeros(rank - found)])
     return w, Reduced(operator, lift * signs, bottom * signs, small, Y)
+
+
+def dense_largest(S: Array, rank: int, *, partial: bool = True) -> tuple[Vector, Array]:
+    """Largest eigenpairs of a dense matrix, falling; only NumPy has a partial decomposition to offer."""
+    n = int(S.shape[0])
+    if is_numpy(S) and partial:
+        w, U = scipy.linalg.eigh(S, subset_by_index=(n - rank, n - 1), check_finite=False)
+        return w[::-1].copy(), U[:, ::-1]
+    xp = namespace(S)
+    w, U = xp.linalg.eigh(S)
+    return to_numpy(w)[::-1][:rank].copy(), xp.flip(U[:, n - rank :], axis=1)

@@ -8,14 +8,14 @@ from typing import Literal
 
 import numpy as np
 
-from simcomplete._rows.xp import Array, like
+from simcomplete._rows.xp import Array, like, to_numpy
+from simcomplete._similarity.candidate_pass import weights
 from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
 from simcomplete._similarity.operator import Operator
 from simcomplete._spectral.eigen import reduced
-from simcomplete._spectral.eigen.dense import dense_largest, orientation
-from simcomplete._spectral.eigen.krylov import largest_by_products
-from simcomplete._spectral.eigen.reduced import Reduced
-from simcomplete._spectral.penalties import Vector
+from simcomplete._spectral.eigen.krylov import BLOCK, largest_by_products
+from simcomplete._spectral.eigen.reduced import Reduced, dense_largest
+from simcomplete._types import Vector
 from simcomplete.errors import InputError
 
 Route = Literal["auto", "full", "partial", "iterative", "structured"]
@@ -24,6 +24,8 @@ Route = Literal["auto", "full", "partial", "iterative", "structured"]
 SMALL = 2000
 # From here products with S0 are quicker than a decomposition of it, when few vectors are wanted.
 LARGE = 2000
+COPIES_LIMIT = 8000  # rows up to which a dense decomposition answers where products alone may have missed something
+SAME = 1e-8  # of the largest eigenvalue: two that differ by no more than this are copies of one
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Spectrum:
     reduced: Reduced | None = None  # of the structured route
 
 
-def largest(operator: Operator, rank: int, route: Route = "auto", seed: int = 0) -> Spectrum:
+def largest_eigenpairs(operator: Operator, rank: int, route: Route = "auto", seed: int = 0) -> Spectrum:
     """Compute the `rank` largest eigenvalues of S0.
 
     Parameters
@@ -54,15 +56,20 @@ def largest(operator: Operator, rank: int, route: Route = "auto", seed: int = 0)
     seed : int
         Start of the iterative route.
     """
+    asked = route
     if route == "auto":
-        route = choose(operator, rank)
+        route = choose_route(operator, rank)
     if route == "structured":
         if not isinstance(operator, CandidateQuerySimilarity):
             raise InputError("route='structured' needs complete candidates and queries; use route='auto'")
-        w, found = reduced.largest(operator, rank)
+        w, found = reduced.reduced_eigenpairs(operator, rank)
         return Spectrum(without_noise(w, reduced.NOISE), found.scaled_vectors, route, found)
     if route == "iterative":
         w, U = _iterative(operator, rank, seed)
+        # From a block of vectors no more copies of an eigenvalue are found than the block has vectors.
+        if asked == "auto" and operator.n <= COPIES_LIMIT and copies(w) >= BLOCK:
+            route = "partial"
+            w, U = dense_largest(operator.dense(), rank)
     elif route in ("full", "partial"):
         w, U = dense_largest(operator.dense(), rank, partial=route == "partial")
     else:
@@ -72,12 +79,28 @@ def largest(operator: Operator, rank: int, route: Route = "auto", seed: int = 0)
     return Spectrum(w, lambda scale, target=None, dtype=None: U * like(scale, U), route)
 
 
+def copies(w: Vector) -> int:
+    """How often the most frequent of the eigenvalues is there, w falling, of those above 0 and above the smallest.
+
+    One more of the smallest, or of 0, which is what a matrix of low rank has most of, would change nothing.
+
+    Examples
+    --------
+    >>> copies(np.array([5.0, 3.0, 3.0, 3.0, 1.0, 1.0])), copies(np.array([5.0, 0.0, 0.0]))
+    (3, 1)
+    """
+    same = SAME * float(np.max(np.abs(w)))
+    above = w[w > max(float(w[-1]), 0.0) + same]
+    ends = np.flatnonzero(np.abs(np.diff(above)) > same)
+    return int(np.max(np.diff([-1, *ends, len(above) - 1]))) if len(above) else 0
+
+
 def without_noise(w: Vector, share: float) -> Vector:
     """Set to 0 the positive eigenvalues that are rounding of 0, by the rule of the numerical rank."""
     return np.where((w > 0) & (w <= share * w[0]), 0.0, w)
 
 
-def choose(operator: Operator, rank: int) -> Route:
+def choose_route(operator: Operator, rank: int) -> Route:
     """Pick the cheapest exact route."""
     n = operator.n
     if isinstance(operator, CandidateQuerySimilarity):
@@ -92,3 +115,8 @@ def choose(operator: Operator, rank: int) -> Route:
 def _iterative(operator: Operator, rank: int, seed: int) -> tuple[Vector, Array]:
     found = largest_by_products(operator, rank, seed)
     return dense_largest(operator.dense(), rank, partial=False) if found is None else found
+
+
+def orientation(U: Array) -> Vector:
+    """Signs of columns, by fixed weights of their rows, so that routes and runs agree."""
+    return np.where(to_numpy(weights(0, U) @ U) < 0, -1.0, 1.0)

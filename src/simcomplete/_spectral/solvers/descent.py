@@ -19,8 +19,8 @@ from simcomplete._method.iterate import RECENT, Facts, Limits, Run, Stop, iterat
 from simcomplete._result.status import Status
 from simcomplete._rows.xp import Array, like, namespace
 from simcomplete._similarity.operator import DenseSimilarity
-from simcomplete._spectral.problem import SpectralProblem
-from simcomplete._spectral.solvers.steps import Backtracking, Fixed, Point, Rule, Safe, evaluate, spectrum_ends
+from simcomplete._spectral.penalties import SpectralProblem
+from simcomplete._spectral.solvers.steps import Backtracking, Fixed, Point, Rule, Safe, evaluate_point, spectrum_ends
 from simcomplete.errors import InputError
 
 EXPLODED = 1e4  # objective over that of V = 0 and of the start: no fixed step comes back from there
@@ -52,7 +52,9 @@ class DescentSettings:
     seed: int = 0
 
 
-def solve(problem: SpectralProblem, settings: DescentSettings, step: str | float = "safe") -> tuple[Array, Run[Point]]:
+def descend(
+    problem: SpectralProblem, settings: DescentSettings, step: str | float = "safe"
+) -> tuple[Array, Run[Point]]:
     """Descend with a step rule.
 
     Parameters
@@ -78,7 +80,7 @@ def solve(problem: SpectralProblem, settings: DescentSettings, step: str | float
     >>> from simcomplete._spectral.penalties import Nuclear
     >>> S0 = np.array([[2.0, 1.0], [1.0, 2.0]])  # eigenvalues 3 and 1
     >>> problem = SpectralProblem(DenseSimilarity(S0), Nuclear(), weight=1.0, rank=1)
-    >>> V, run = solve(problem, DescentSettings(Limits(max_iter=200)))
+    >>> V, run = descend(problem, DescentSettings(Limits(max_iter=200)))
     >>> (V @ V.T).round(3), run.status.code  # 3 - 1/2, along (1, 1)/sqrt(2)
     (array([[1.25, 1.25],
            [1.25, 1.25]]), 'converged')
@@ -88,7 +90,7 @@ def solve(problem: SpectralProblem, settings: DescentSettings, step: str | float
     rule = _rule(step, problem, start, max(-low, high))
     huge = EXPLODED * max(problem.scale, start.objective) if isinstance(rule, Fixed) else math.inf
     stop = stop_test(problem, settings, huge)
-    run = iterate(start, rule, measure=measure, stop=stop, limits=settings.limits)
+    run = iterate(start, rule, measure=descent_facts, stop=stop, limits=settings.limits)
     if isinstance(rule, Fixed):
         run = replace(run, status=_named(run, problem, rule.gamma, high))
     ended = run.status.code in ("converged", "stalled", "max_iter") or (
@@ -104,7 +106,7 @@ def first_point(problem: SpectralProblem, settings: DescentSettings) -> Point:
     if V is None:
         scale = auto_scale(problem) if settings.scale == "auto" else float(settings.scale)
         V = scale * np.random.default_rng(settings.seed).standard_normal((problem.operator.n, problem.rank))
-    point = evaluate(problem, like(V, model, dtype=namespace(model).float64))
+    point = evaluate_point(problem, like(V, model, dtype=namespace(model).float64))
     if not (math.isfinite(point.objective) and math.isfinite(point.slope)):
         raise InputError("the start is so large that its objective overflows; give a smaller scale or start")
     return point
@@ -125,7 +127,7 @@ def auto_scale(problem: SpectralProblem) -> float:
     return math.sqrt(size / (operator.n * problem.rank))
 
 
-def measure(point: Point) -> Facts:
+def descent_facts(point: Point) -> Facts:
     """What the history records of a point."""
     facts = {"objective": point.objective, "gradient_norm": point.slope}
     return facts if point.step is None else {**facts, "step": point.step}

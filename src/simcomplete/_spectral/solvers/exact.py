@@ -13,11 +13,11 @@ import numpy as np
 
 from simcomplete._rows.passes import Target
 from simcomplete._rows.xp import Array
-from simcomplete._spectral.eigen.routes import Route, Spectrum, largest
-from simcomplete._spectral.problem import SpectralProblem
+from simcomplete._spectral.eigen.routes import Route, Spectrum, largest_eigenpairs
+from simcomplete._spectral.penalties import SpectralProblem
 
 
-def solve(problem: SpectralProblem, route: Route = "auto", seed: int = 0) -> tuple[Array, Spectrum]:
+def solve_exactly(problem: SpectralProblem, route: Route = "auto", seed: int = 0) -> tuple[Array, Spectrum]:
     """Return the optimal factor in float64, and the eigenvalues it was made from.
 
     Examples
@@ -26,16 +26,16 @@ def solve(problem: SpectralProblem, route: Route = "auto", seed: int = 0) -> tup
     >>> from simcomplete._similarity.operator import DenseSimilarity
     >>> from simcomplete._spectral.penalties import Nuclear
     >>> S0 = np.array([[2.0, 1.0], [1.0, 2.0]])  # eigenvalues 3 and 1
-    >>> V, _ = solve(SpectralProblem(DenseSimilarity(S0), Nuclear(), weight=1.0, rank=1))
+    >>> V, _ = solve_exactly(SpectralProblem(DenseSimilarity(S0), Nuclear(), weight=1.0, rank=1))
     >>> (V @ V.T).round(3)  # 3 - 1/2, along (1, 1)/sqrt(2)
     array([[1.25, 1.25],
            [1.25, 1.25]])
     """
-    spectrum = largest(problem.operator, problem.rank, route, seed)
-    return factor(problem, spectrum), spectrum
+    spectrum = largest_eigenpairs(problem.operator, problem.rank, route, seed)
+    return factor_of_spectrum(problem, spectrum), spectrum
 
 
-def factor(problem: SpectralProblem, spectrum: Spectrum, target: Target = None, dtype: Any = None) -> Array:
+def factor_of_spectrum(problem: SpectralProblem, spectrum: Spectrum, target: Target = None, dtype: Any = None) -> Array:
     """Return the optimal factor; where rows are made one by one, in a table that `target` makes and in that type."""
     s = problem.penalty.shrink(spectrum.w, problem.weight)
     return spectrum.scaled_vectors(np.sqrt(s), target, dtype)

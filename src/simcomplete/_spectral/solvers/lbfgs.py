@@ -12,16 +12,16 @@ from scipy.optimize import OptimizeResult, minimize
 from simcomplete._method.iterate import Run, Watch
 from simcomplete._result.status import Status
 from simcomplete._rows.xp import Array, is_numpy, namespace
-from simcomplete._spectral.penalties import Vector
-from simcomplete._spectral.problem import SpectralProblem
-from simcomplete._spectral.solvers.descent import DescentSettings, first_point, measure, stop_test
-from simcomplete._spectral.solvers.steps import Point, evaluate
+from simcomplete._spectral.penalties import SpectralProblem
+from simcomplete._spectral.solvers.descent import DescentSettings, descent_facts, first_point, stop_test
+from simcomplete._spectral.solvers.steps import Point, evaluate_point
+from simcomplete._types import Vector
 from simcomplete.errors import InputError
 
 MEMORY = 20  # pairs of steps and gradients that stand for the curvature
 
 
-def solve(problem: SpectralProblem, settings: DescentSettings) -> tuple[Array, Run[Point]]:
+def minimise_by_lbfgs(problem: SpectralProblem, settings: DescentSettings) -> tuple[Array, Run[Point]]:
     """Minimise over V with L-BFGS; NumPy only.
 
     Parameters
@@ -43,7 +43,9 @@ def solve(problem: SpectralProblem, settings: DescentSettings) -> tuple[Array, R
     >>> from simcomplete._similarity.operator import DenseSimilarity
     >>> from simcomplete._spectral.penalties import Nuclear
     >>> S0 = np.array([[2.0, 1.0], [1.0, 2.0]])  # eigenvalues 3 and 1
-    >>> V, run = solve(SpectralProblem(DenseSimilarity(S0), Nuclear(), weight=1.0, rank=1), DescentSettings(Limits()))
+    >>> V, run = minimise_by_lbfgs(
+    ...     SpectralProblem(DenseSimilarity(S0), Nuclear(), weight=1.0, rank=1), DescentSettings(Limits())
+    ... )
     >>> (V @ V.T).round(3), run.status.code  # 3 - 1/2, along (1, 1)/sqrt(2)
     (array([[1.25, 1.25],
            [1.25, 1.25]]), 'converged')
@@ -61,7 +63,7 @@ def solve(problem: SpectralProblem, settings: DescentSettings) -> tuple[Array, R
         # SciPy asks for a point before it reports it; the same one is not computed twice.
         nonlocal latest
         if not np.array_equal(x, latest.V.ravel()):
-            latest = evaluate(problem, x.reshape(shape).copy())
+            latest = evaluate_point(problem, x.reshape(shape).copy())
         return latest
 
     def value_and_gradient(x: Vector) -> tuple[float, Vector]:
@@ -74,7 +76,7 @@ def solve(problem: SpectralProblem, settings: DescentSettings) -> tuple[Array, R
 
     # SciPy's own tests are switched off: the driver's decide.
     options = {"maxiter": settings.limits.max_iter, "maxfun": np.inf, "maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0}
-    with Watch(measure, stop_test(problem, settings), settings.limits) as watch:
+    with Watch(descent_facts, stop_test(problem, settings), settings.limits) as watch:
         if watch.sees(start):
             found = minimize(
                 value_and_gradient,

@@ -15,7 +15,7 @@ import numpy as np
 
 from simcomplete._rows.xp import Array, like, namespace, to_numpy
 from simcomplete._similarity.operator import Operator
-from simcomplete._spectral.problem import SpectralProblem
+from simcomplete._spectral.penalties import SpectralProblem
 
 # The Krylov space the ends of the spectrum are found in: a block of vectors, and products with it.
 BLOCK, PRODUCTS = 8, 6
@@ -41,7 +41,7 @@ class Point:
 Rule = Callable[[Point], Point]
 
 
-def evaluate(problem: SpectralProblem, V: Array, step: float | None = None) -> Point:
+def evaluate_point(problem: SpectralProblem, V: Array, step: float | None = None) -> Point:
     """Objective and gradient at V, from one product with S0; numbers that overflow come out as NaN, in silence.
 
     Examples
@@ -50,7 +50,7 @@ def evaluate(problem: SpectralProblem, V: Array, step: float | None = None) -> P
     >>> from simcomplete._similarity.operator import DenseSimilarity
     >>> from simcomplete._spectral.penalties import NoPenalty
     >>> problem = SpectralProblem(DenseSimilarity(np.eye(2)), NoPenalty(), weight=0.0, rank=1)
-    >>> point = evaluate(problem, np.array([[2.0], [0.0]]))  # |diag(4, 0) - I|^2, slope 4 * (4 - 1) * 2
+    >>> point = evaluate_point(problem, np.array([[2.0], [0.0]]))  # |diag(4, 0) - I|^2, slope 4 * (4 - 1) * 2
     >>> point.objective, point.slope
     (10.0, 24.0)
     """
@@ -99,7 +99,7 @@ class Fixed:
 
     def __call__(self, point: Point) -> Point:
         """V - gamma * gradient."""
-        return evaluate(self.problem, point.V - self.gamma * point.gradient, self.gamma)
+        return evaluate_point(self.problem, point.V - self.gamma * point.gradient, self.gamma)
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Safe:
     def __call__(self, point: Point) -> Point:
         """V - gamma(V) * gradient."""
         gamma = self.gamma(point.V)
-        return evaluate(self.problem, point.V - gamma * point.gradient, gamma)
+        return evaluate_point(self.problem, point.V - gamma * point.gradient, gamma)
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Backtracking:
         # for ever.
         noise = 8 * np.finfo(np.float64).eps * max(self.problem.scale, abs(point.objective))
         while True:
-            found = evaluate(self.problem, point.V - gamma * point.gradient, gamma)
+            found = evaluate_point(self.problem, point.V - gamma * point.gradient, gamma)
             if found.objective <= point.objective - SUFFICIENT * gamma * point.slope**2 + noise:
                 return replace(found, trial=_secant(point, found, gamma))
             gamma /= 2

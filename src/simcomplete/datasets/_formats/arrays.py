@@ -1,44 +1,44 @@
 """NumPy files (.npy, .npz). Pickled arrays, which could run code, are refused.
 
-The shape in the header is compared with the size of the file first, because NumPy would allocate any shape.
+The length of a header, and the shape in it, are compared with the size of the file and with the free memory first:
+NumPy would read the one and allocate the other, whatever they are.
 """
 
 from __future__ import annotations
 
 import math
 import zipfile
-import zlib
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._rows.budget import require
+from simcomplete._rows.budget import readable, require
+from simcomplete._rows.npy import NpyHeader, read_header
+from simcomplete.datasets._formats.source import ALWAYS_ALLOWED_BYTES, MAX_EXPANSION
 from simcomplete.datasets._table import Options, Table, as_table
-from simcomplete.errors import FileFormatError, InputError
+from simcomplete.errors import FileFormatError, InputError, SimcompleteError
 
 # A file above this many bytes is mapped, so that only the blocks in use are loaded.
 MAP_ABOVE_BYTES = 64 * 2**20
-
-Header = tuple[tuple[int, ...], np.dtype[Any]]
 
 
 def read_npy(path: Path, options: Options) -> Table:
     """Read a .npy file; a large one is mapped, not loaded."""
     size = path.stat().st_size
-    mode: Literal["r"] | None = "r" if size > MAP_ABOVE_BYTES else None
-    try:
-        with path.open("rb") as file:
-            if file.read(2) == b"PK":
-                raise FileFormatError(f"{path}: is an .npz archive; rename it so that it ends in .npz")
-            file.seek(0)
-            _check_header(path, file, size, mapped=mode is not None)
-        array = np.load(path, mmap_mode=mode, allow_pickle=False)
-    except FileFormatError:
-        raise
-    except (ValueError, EOFError, OSError) as error:
-        raise _damaged(path, ".npy", error) from error
+    with path.open("rb") as file:
+        if file.read(2) == b"PK":
+            raise FileFormatError(f"{path}: is an .npz archive; rename it so that it ends in .npz")
+        file.seek(0)
+        header = _checked_header(path, file, size)
+    mapped = size > MAP_ABOVE_BYTES
+    if not mapped:
+        _require_room(path, header)
+    elif header.dtype not in (np.float32, np.float64) and header.shape:
+        values = options.rows(header.shape[0]) * math.prod(header.shape[1:])
+        require(8 * values, f"{path} with shape {header.shape} as floats", "save it as float32, or give limit=")
+    array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
     return as_table(path, array[: options.limit] if array.ndim else array)
 
 
@@ -53,15 +53,17 @@ def read_npz(path: Path, options: Options) -> Table:
             array = _member(path, archive, key)
             n = len(array) if array.ndim else 0
             # Classes and names belong to X, not to another array that `key` asks for.
-            others = {other: _header(archive, other) for other in keys if key == "X" and other != key}
-            fitting = {other: dtype.kind for other, (shape, dtype) in others.items() if shape == (n,)}
+            others = {other: _header(path, archive, other) for other in keys if key == "X" and other != key}
+            fitting = {other: header.dtype.kind for other, header in others.items() if header.shape == (n,)}
             y = _member(path, archive, "y") if fitting.get("y", "O") in "iufbU" else None
             name = next((other for other, kind in fitting.items() if kind == "U" and other != "y"), None)
             labels = None if name is None else _member(path, archive, name).tolist()
-    except (FileFormatError, InputError):
+    except SimcompleteError:
         raise
-    except (ValueError, EOFError, OSError, KeyError, RuntimeError, zlib.error, zipfile.BadZipFile) as error:
-        raise _damaged(path, ".npz", error) from error
+    except Exception as error:  # of zipfile and of four kinds of compression: there is no common kind
+        raise FileFormatError(
+            f"{path}: is truncated or damaged ({type(error).__name__}: {str(error)[:100]}); write the .npz file again"
+        ) from error
     return as_table(path, array, labels, y=y)
 
 
@@ -69,36 +71,45 @@ def _open(archive: zipfile.ZipFile, key: str) -> IO[bytes]:
     return archive.open(key if key in archive.namelist() else f"{key}.npy")
 
 
-def _header(archive: zipfile.ZipFile, key: str) -> Header:
+def _header(path: Path, archive: zipfile.ZipFile, key: str) -> NpyHeader:
     with _open(archive, key) as file:
-        return _read_header(file)
+        return read_header(file, path / key, any_type=True)
 
 
 def _member(path: Path, archive: zipfile.ZipFile, key: str) -> NDArray[Any]:
+    """Read one array, once its size is known to be one that the archive can hold and that fits into memory."""
     with _open(archive, key) as file:
-        size = archive.getinfo(file.name).file_size
-        _check_header(path, file, size)
+        member = archive.getinfo(file.name)
+        most = max(ALWAYS_ALLOWED_BYTES, MAX_EXPANSION * member.compress_size)
+        if member.file_size > most:
+            raise FileFormatError(
+                f"{path}: {readable(member.compress_size)} of {key!r} unpack to {readable(member.file_size)}, more "
+                f"than {MAX_EXPANSION} times as much, which tables of numbers rarely do; save the array as .npy if you "
+                "trust it"
+            )
+        header = _checked_header(path, file, member.file_size)
+    _require_room(path, header)
     with _open(archive, key) as file:
         return np.lib.format.read_array(file, allow_pickle=False)
 
 
-def _read_header(file: IO[bytes]) -> Header:
-    version = np.lib.format.read_magic(file)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = read(file)
-    return shape, dtype
+def _checked_header(path: Path, file: IO[bytes], size: int) -> NpyHeader:
+    """Raise where the header claims more bytes than the file has."""
+    header = read_header(file, path)
+    available = size - header.offset
+    if header.n_bytes > available:
+        raise FileFormatError(
+            f"{path}: is truncated or damaged (shape {header.shape} of {header.dtype} needs {header.n_bytes} bytes, "
+            f"{available} are there); write the {path.suffix} file again"
+        )
+    return header
 
 
-def _check_header(path: Path, file: IO[bytes], size: int, *, mapped: bool = False) -> None:
-    """Raise where the header claims more bytes than the file has, or than fit into memory."""
-    shape, dtype = _read_header(file)
-    if dtype.hasobject:
-        raise ValueError("pickled objects")
-    needed, available = math.prod(shape) * dtype.itemsize, size - file.tell()
-    if min(shape, default=0) < 0 or needed > available:
-        raise ValueError(f"shape {shape} of {dtype} needs {needed} bytes, {available} are there")
-    if not mapped:
-        require(2 * needed, f"{path} with shape {shape}", "save it as .npy, which is read in blocks")
+def _require_room(path: Path, header: NpyHeader) -> None:
+    """Raise where the values, as they are stored and as floats, do not fit into memory."""
+    floats = 4 if header.dtype in (np.float16, np.float32) else 8
+    needed = math.prod(header.shape) * (header.dtype.itemsize + floats)
+    require(needed, f"{path} with shape {header.shape}", "save it as .npy, which is read in blocks")
 
 
 def _choose(path: Path, keys: list[str], key: str | None) -> str:
@@ -112,12 +123,3 @@ def _choose(path: Path, keys: list[str], key: str | None) -> str:
     if len(keys) != 1:
         raise InputError(f"{path}: key= must say which array to read; the file has: {listed}")
     return keys[0]
-
-
-def _damaged(path: Path, ending: str, error: Exception) -> FileFormatError:
-    text = str(error).splitlines()[0] if str(error) else type(error).__name__
-    if "pickle" in text or "magic string" in text:
-        reason = "is not a NumPy file, or holds Python objects, which are never loaded; save it as float64"
-    else:
-        reason = f"is truncated or damaged ({text})"
-    return FileFormatError(f"{path}: {reason}; write the {ending} file again")

@@ -6,13 +6,17 @@ be recognised, and a cell that is not a number be named by its row and column.
 
 from __future__ import annotations
 
+import codecs
 import csv
+import io
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simcomplete._rows.budget import readable, require
+from simcomplete.datasets._formats.decorated import refuse_decorated
 from simcomplete.datasets._table import Options, Table, as_table
 from simcomplete.errors import FileFormatError, optional
 
@@ -20,8 +24,12 @@ from simcomplete.errors import FileFormatError, optional
 MISSING = ("", "nan", "na", "n/a", "null", "none")
 # Bytes read at once; a line must fit into them, and one of a million numbers does.
 BLOCK_BYTES = 32 * 2**20
+# Arrow takes about 9 kB for a column of a table, whatever it holds, and gives up at about a million of them.
+COLUMN_BYTES = 10_000
+MAX_COLUMNS = 100_000
 # Cells converted at once.
 BATCH_CELLS = 2**20
+COUNT_BYTES = 2**20  # read at once to count lines
 HEADER_HINT = "say which with header=True or header=False (--header or --no-header)"
 
 
@@ -31,6 +39,7 @@ def read_csv(path: Path, options: Options) -> Table:
     absent = frozenset(MISSING) | frozenset(options.missing)
     first, before = _first_line(path, separator)
     named = _is_header(path, first, absent) if options.header is None else options.header
+    _require_room(path, len(first))
     columns = _read_cells(path, len(first), skip=before + named, separator=separator)
     if len(columns[0]) == 0:
         raise FileFormatError(f"{path}: there is a header and no row below it")
@@ -43,6 +52,8 @@ def read_csv(path: Path, options: Options) -> Table:
         others = [other for other in (";", "\t", "|", ",") if other in first[0]]
         hint = f"; it looks separated by {others[0]!r}: commas are for .csv, tabs for .tsv" if others else ""
         raise FileFormatError(f"{path}: the only column holds text, numbers are needed{hint}")
+    if labelled and not unnamed:
+        refuse_decorated(path, names[0], labels)
     start = 1 if labelled else 0
     values = _numbers(path, columns[start:], names[start:], absent)
     return as_table(path, values, labels if labelled else None, names[start:] if named else None)
@@ -50,16 +61,46 @@ def read_csv(path: Path, options: Options) -> Table:
 
 def _first_line(path: Path, separator: str) -> tuple[list[str], int]:
     """Return the cells of the first line that is not blank, and the number of lines before it."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            for before, line in enumerate(file):
-                if "\0" in line:
-                    raise FileFormatError(f"{path}: is not text; give comma-separated values in UTF-8")
-                if line.strip():
-                    return [cell.strip() for cell in next(csv.reader([line], delimiter=separator))], before
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise FileFormatError(f"{path}: is not text in UTF-8 ({error}); save it as UTF-8") from error
+    before = 0
+    with path.open("rb") as file:
+        while raw := file.readline(BLOCK_BYTES):
+            if b"\0" in raw:
+                raise FileFormatError(f"{path}: is not text; give comma-separated values in UTF-8")
+            if len(raw) == BLOCK_BYTES:
+                raise FileFormatError(f"{path}: a line is longer than {readable(BLOCK_BYTES)}; is it a table of text?")
+            if raw.count(separator.encode()) >= MAX_COLUMNS:
+                raise FileFormatError(
+                    f"{path}: the first line has {raw.count(separator.encode()) + 1} cells, and text may have "
+                    f"{MAX_COLUMNS} columns; one row is one line: transpose the table, or save it as .npy"
+                )
+            try:
+                for line in io.StringIO(raw.decode("utf-8-sig"), newline=""):  # several where \r ends a line
+                    if line.strip():
+                        return [cell.strip() for cell in next(csv.reader([line], delimiter=separator))], before
+                    before += 1
+            except (UnicodeDecodeError, csv.Error) as error:
+                raise FileFormatError(f"{path}: is not text in UTF-8 ({error}); save it as UTF-8") from error
     raise FileFormatError(f"{path}: the file is empty")
+
+
+def _require_room(path: Path, width: int) -> None:
+    """Raise where the cells, as text and as numbers, would not fit into memory, or where the file is not text."""
+    lines, decoder = 1, codecs.getincrementaldecoder("utf-8")()
+    with path.open("rb") as file:
+        while block := file.read(COUNT_BYTES):
+            lines += max(block.count(b"\n"), block.count(b"\r"))
+            _decode(path, decoder, block)
+    _decode(path, decoder, b"", final=True)
+    # The text itself, its positions (in two copies while it is converted) and the numbers.
+    needed = 2 * path.stat().st_size + lines * width * 24 + width * COLUMN_BYTES
+    require(needed, f"{path} with up to {lines} rows of {width} cells", "save it as .npy, which is read in blocks")
+
+
+def _decode(path: Path, decoder: codecs.IncrementalDecoder, block: bytes, final: bool = False) -> None:
+    try:
+        decoder.decode(block, final)
+    except UnicodeDecodeError as error:
+        raise FileFormatError(f"{path}: is not text in UTF-8 ({error}); save it as UTF-8") from error
 
 
 def _is_header(path: Path, cells: list[str], absent: frozenset[str]) -> bool:

@@ -1,0 +1,141 @@
+"""Whether the parts of a saved completion fit each other: shapes and types, before anything is made of them.
+
+Checksums tell that a file is as it was written, not that it was written by this program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from simcomplete.errors import FileFormatError
+
+FLOATS = ("factor", "factor_below", "dense", "candidates", "diagonal", "spread", "quantiles")
+TABLES = ("factor", "factor_below", "dense", "candidates")
+
+
+def check_fit(arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
+    """Raise FileFormatError where a shape or a type is not what the others need.
+
+    Examples
+    --------
+    >>> facts = {"n_candidates": 2, "all_rows_are_queries": False, "labels": ["a"], "exact": None}
+    >>> try:
+    ...     check_fit({"factor": np.eye(3)}, facts)
+    ... except FileFormatError as error:
+    ...     print(error)
+    labels are 1 of 3 rows
+    """
+    _check_types(arrays)
+    n, width = _size(arrays)
+    m, together = metadata["n_candidates"], metadata["all_rows_are_queries"]
+    _need(_is_whole(m) and 0 <= m <= n, f"n_candidates={m!r} is no number of candidates among {n} rows")
+    _need(isinstance(together, bool), f"all_rows_are_queries={together!r} is neither true nor false")
+    n_queries = n if together else n - m
+    expected = {
+        "dense": (n, n),
+        "diagonal": (n,),
+        "order": (n,),
+        "signs": (width,),
+        "spread": (n_queries,),
+        "factor_below": (n - m, width),
+    }
+    for name, shape in expected.items():
+        if name in arrays:
+            found = tuple(arrays[name].shape)
+            _need(found == shape, f"{name}.npy holds {found}, and {shape} fits the other arrays")
+    _check_candidates(arrays, metadata, m)
+    _need(("spread" in arrays) == ("quantiles" in arrays), "spread.npy and quantiles.npy go together")
+    if "quantiles" in arrays:
+        _need(arrays["quantiles"].ndim == 1 and len(arrays["quantiles"]) > 1, "quantiles.npy is no list of quantiles")
+    if "order" in arrays:
+        same = np.array_equal(np.sort(arrays["order"]), np.arange(n))
+        _need(same, f"order.npy does not have every position of {n} rows once")
+    labels = metadata["labels"]
+    if labels is not None:
+        _need(isinstance(labels, list) and all(isinstance(label, str) for label in labels), "labels are not text")
+        _need(len(labels) == n, f"labels are {len(labels)} of {n} rows")
+
+
+def check_facts(metadata: Mapping[str, Any]) -> None:
+    """Raise FileFormatError where a plain value is not of the type that the program wrote."""
+    kinds: dict[str, tuple[type, ...]] = {
+        "method": (str,),
+        "params": (dict,),
+        "history": (list,),
+        "choice": (dict, type(None)),
+        "election": (list, type(None)),
+        "unit": (bool,),
+        "status": (dict,),
+        "certificate": (dict, type(None)),
+        "evidence": (dict, type(None)),
+        "exact": (dict, type(None)),
+    }
+    for name, kind in kinds.items():
+        _need(isinstance(metadata[name], kind), f"{name} is {str(metadata[name])[:40]!r}")
+    status = metadata["status"]
+    words = isinstance(status.get("code"), str) and isinstance(status.get("message"), str)
+    _need(words and isinstance(status.get("ok"), bool), "status is not a code, a message and ok")
+    bounds = metadata["bounds"]
+    two = bounds is None or (isinstance(bounds, list) and len(bounds) == 2 and all(map(_is_number, bounds)))
+    _need(two and (bounds is None or bounds[0] <= bounds[1]), f"bounds={bounds!r} are not two numbers that rise")
+    for row in (*metadata["history"], *(metadata["election"] or [])):
+        _need(isinstance(row, dict), "history and election are tables")
+    for name, value in (metadata["certificate"] or {}).items():
+        _need(value is None or isinstance(value, bool) or _is_number(value), f"certificate.{name} is no number")
+    evidence = dict(metadata["evidence"] or {})
+    rows = evidence.pop("rows_without", [])
+    counts = isinstance(rows, list) and all(_is_whole(value) for value in [*rows, *evidence.values()])
+    _need(counts, "evidence is not counts of pairs and rows")
+
+
+def _check_types(arrays: Mapping[str, Any]) -> None:
+    for name, array in arrays.items():
+        kind = np.dtype(array.dtype)
+        if name in FLOATS:
+            _need(kind.kind == "f", f"{name}.npy holds {kind}, and floating point numbers are needed")
+        elif name == "order":
+            _need(kind.kind in "iu", f"order.npy holds {kind}, and whole numbers are needed")
+        else:
+            _need(kind.kind in "fiu", f"{name}.npy holds {kind}, and numbers are needed")
+        if name in TABLES:
+            _need(len(array.shape) == 2, f"{name}.npy has the shape {tuple(array.shape)}, and a table is needed")
+
+
+def _size(arrays: Mapping[str, Any]) -> tuple[int, int]:
+    """How many rows the completion has, and how wide its factor is (0 without one)."""
+    if "factor" in arrays:
+        n, width = arrays["factor"].shape
+    elif "factor_below" in arrays and "candidates" in arrays:
+        n = arrays["candidates"].shape[0] + arrays["factor_below"].shape[0]
+        width = arrays["candidates"].shape[1]
+    else:
+        _need("dense" in arrays, "there is neither factor.npy nor dense.npy")
+        n, width = arrays["dense"].shape[0], 0
+    _need(n > 0, "there are no rows")
+    return int(n), int(width)
+
+
+def _check_candidates(arrays: Mapping[str, Any], metadata: Mapping[str, Any], m: int) -> None:
+    if "candidates" not in arrays:
+        return
+    rows, width = (int(size) for size in arrays["candidates"].shape)
+    _need(rows == m, f"candidates.npy has {rows} rows of {m} candidates")
+    exact = metadata["exact"]
+    _need(isinstance(exact, dict) and exact.get("kind") in ("rows", "block"), "exact does not say how to compare")
+    _need(exact["kind"] == "rows" or width == m, f"candidates.npy has {width} columns of {m} candidates")
+
+
+def _need(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise FileFormatError(otherwise)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

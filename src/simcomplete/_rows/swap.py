@@ -1,0 +1,88 @@
+"""Moving a finished file or folder to its final place in one step, whoever else reads or writes there.
+
+A file replaces another in one step on every system. A folder does so where the system can exchange two names (Linux,
+on its usual file systems). Elsewhere the old folder is moved away first, and for a moment there is none.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import sys
+import time
+from pathlib import Path
+
+from simcomplete.errors import InputError
+
+EXCHANGE = 2  # RENAME_EXCHANGE of Linux
+CURRENT_FOLDER = -100  # AT_FDCWD
+ATTEMPTS = 100
+TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
+
+
+def put_in_place(draft: Path, path: Path, aside: Path) -> None:
+    """Move a draft to `path`; a folder that was there is at `draft` or `aside` afterwards.
+
+    Another writer may come between any two steps, so that they are tried again until one has done it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> room = Path(tempfile.mkdtemp())
+    >>> for name in ("old", "new"):
+    ...     (room / name).mkdir()
+    ...     _ = (room / name / "which").write_text(name)
+    >>> put_in_place(room / "new", room / "old", room / "aside")
+    >>> (room / "old" / "which").read_text()
+    'new'
+    """
+    for _ in range(ATTEMPTS):
+        folder = os.path.lexists(path) and (draft.is_dir() or path.is_dir())
+        if folder and exchange(draft, path):
+            return
+        if not folder or _move_aside(path, aside):
+            try:
+                draft.replace(path)
+                return
+            except BaseException as error:
+                if aside.exists() and not os.path.lexists(path):
+                    aside.rename(path)
+                if getattr(error, "errno", None) not in TAKEN:
+                    raise
+        time.sleep(0.001)
+    raise InputError(f"{path} is being written by other processes without end; choose another name")
+
+
+def put_new(draft: Path, path: Path) -> None:
+    """Move a draft to `path`, where nothing may be yet; raise InputError where another process was quicker."""
+    try:
+        if draft.is_dir():
+            draft.rename(path)  # which fails where there is a folder with something in it, or a file
+        else:
+            path.hardlink_to(draft)  # which fails where there is anything
+    except OSError as error:
+        if error.errno not in TAKEN:
+            raise
+        raise InputError(f"{path} exists already: another process has just written it; choose another name") from error
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Exchange what two names stand for, in one step; False where the system cannot, or one of them is gone."""
+    if not sys.platform.startswith("linux"):
+        return False
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if rename is None:
+        return False
+    return bool(rename(CURRENT_FOLDER, os.fsencode(one), CURRENT_FOLDER, os.fsencode(other), EXCHANGE) == 0)
+
+
+def _move_aside(path: Path, aside: Path) -> bool:
+    """Move an old folder away; False where it is gone, or was moved by another writer."""
+    try:
+        path.rename(aside)
+    except OSError as error:
+        if error.errno not in (*TAKEN, errno.ENOENT):
+            raise
+        return False
+    return True
