@@ -13,7 +13,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from simcomplete._posterior.shared.rows import RESOLUTION, distinct_masks, rounded, unit_rows
+from simcomplete._posterior.shared.rows import RESOLUTION, distinct_masks, unit_rows
+from simcomplete._rows.budget import row_blocks
 from simcomplete._rows.table import RowTable
 from simcomplete._rows.xp import Array, is_numpy, like, namespace, to_numpy, top_k
 from simcomplete._types import Mask, Matrix
@@ -89,11 +90,16 @@ class Probes:
         # Divided, not multiplied by an inverse: with one feature observed all cosines are exactly 1, ties stay ties.
         root = xp.take(root, which, axis=0) if repeated else root
         if is_numpy(cosine):
-            cosine = rounded(np.divide(cosine, root, out=cosine))
+            scaled = np.divide(cosine, root, out=cosine)
+            scaled *= RESOLUTION
+            steps = np.rint(scaled)
             if excluded is not None:
-                cosine[since:, excluded] = -np.inf
-            ids, best = top_k(cosine, min(most, len(unit)))
-            return Nearest(ids, np.asarray(best, np.float64), energy[which[:, None], ids])
+                steps[since:, excluded] = -np.inf
+            most = min(most, len(unit))
+            ids, best = top_k(steps, most)
+            if self._settle(scaled, steps, best[:, -1:], unit, squares):
+                ids, best = top_k(steps, most)
+            return Nearest(ids, np.asarray(best, np.float64) / RESOLUTION, energy[which[:, None], ids])
         cosine = xp.round(cosine / root * RESOLUTION) / RESOLUTION
         if excluded is not None:
             hit = like((np.arange(len(self.which)) >= since)[:, None] & excluded, unit)
@@ -101,6 +107,27 @@ class Probes:
         ids, best = top_k(cosine, min(most, int(unit.shape[0])))
         energy = xp.take(energy, which, axis=0) if repeated else energy
         return Nearest(ids, np.asarray(best, np.float64), to_numpy(xp.take_along_axis(energy, like(ids, unit), axis=1)))
+
+
+    def _settle(self, scaled: Matrix, steps: Matrix, last: Matrix, unit: Matrix, squares: Matrix) -> bool:
+        """Round anew, in `steps`, the cosines that rounding errors of the products could carry to another step.
+
+        The last digits of a matrix product depend on its shape, so on the other rows of a batch. Half way between two
+        steps they decide, and where all neighbours are about equally near one step is much: such cosines, as far as
+        they can matter beside the last neighbour kept, are summed again by themselves, in an order of their own.
+        """
+        noise = min(RESOLUTION * float(np.finfo(np.float64).eps) * (8 + unit.shape[1] / 4), 0.5)
+        doubtful = np.abs(scaled - steps) >= 0.5 - noise
+        doubtful &= steps >= last - 2
+        rows, columns = np.nonzero(doubtful & np.isfinite(steps))
+        before = steps[rows, columns]
+        for part in row_blocks(len(rows), 8 * 6 * unit.shape[1]):
+            r, c = rows[part], columns[part]
+            energy = np.sum(self.masks[self.which[r]] * squares[c], axis=1)
+            product = np.sum(self.values[r] * unit[c], axis=1)
+            cosine = product / np.sqrt(np.where(energy > 0, energy, np.inf))
+            steps[r, c] = np.rint(cosine * RESOLUTION)
+        return bool((steps[rows, columns] != before).any())
 
 
 def nearest_candidates(unit: Matrix, values: Matrix, observed: Mask, most: int = MAX_NEIGHBOURS) -> Nearest:
