@@ -24,6 +24,7 @@ LAYERS = [
     ["_similarity", "masks", "metrics"],
     ["_result/status", "_result/certificate", "_result/intervals", "_result/matrix", "_result/rows"],
     ["_result/search", "_result/validity", "_result/views", "_result/archive", "_result/plain", "_result/fits"],
+    ["_result/recalibration", "_result/pairs", "_result/top", "_result/probabilities"],
     ["_result/store", "_result/summary"],
     ["index"],
     ["_result/completion"],

@@ -74,7 +74,9 @@ def from_candidates(problem: CandidatesQueries, settings: Settings, params: dict
         params,
         SymmetricMatrix(factor=factor, diagonal=deficit, unit=True),
         choice=model.choice.as_dict(),
-        interval_model=IntervalModel(found.uncertainty, model.choice.quantiles) if model.trained else None,
+        interval_model=IntervalModel(found.uncertainty, model.choice.quantiles, model.errors)
+        if model.trained
+        else None,
         model=(model, 1.0),
         status=Status(
             "computed", f"expected similarities, calibrated on {'your own' if model.trained else 'no'} candidates"
@@ -117,7 +119,7 @@ def from_whole_rows(problem: Problem, settings: Settings, params: dict[str, Any]
         params,
         SymmetricMatrix(factor=factor, diagonal=diagonal_deficit(factor), unit=True),
         choice=done.choice,
-        interval_model=IntervalModel(uncertainty, done.interval_model.quantiles),
+        interval_model=IntervalModel(uncertainty, done.interval_model.quantiles, done.interval_model.ranked),
         status=Status("computed", f"expected similarities, calibrated on the {n_p} complete rows"),
         model=(CompleteRowsModel(done.model[0], factor), 1.0),
     )

@@ -18,22 +18,23 @@ from numpy.typing import NDArray
 from simcomplete import index as vectors
 from simcomplete._result import store, views
 from simcomplete._result.certificate import Certificate
-from simcomplete._result.intervals import IntervalModel, around, required
+from simcomplete._result.intervals import IntervalModel, check_level, required
 from simcomplete._result.matrix import Selection, SymmetricMatrix
+from simcomplete._result.probabilities import Probabilities
 from simcomplete._result.rows import positions_of, refuse_two_readings, resolve_rows
 from simcomplete._result.search import Neighbours, nearest, rows_or_queries, scope
 from simcomplete._result.status import Status
 from simcomplete._result.summary import html_table, rank_in_words, summary
 from simcomplete._result.validity import Validity, validate
 from simcomplete._rows.table import as_row_table
-from simcomplete._rows.xp import Array, to_numpy
+from simcomplete._rows.xp import Array
 from simcomplete._similarity.exact import CandidateBlock, CandidateRows
 from simcomplete._similarity.measure import Evidence
 from simcomplete.index._completed import IndexCache, kind_of
 
 
 @dataclass(frozen=True, eq=False)
-class Completion:
+class Completion(Probabilities):
     """Completed similarities: candidates first, then queries, in input order.
 
     ``S = F diag(signs) F^T + diag(diagonal)``, or a dense matrix where a method has no factor (then `factor` is
@@ -228,13 +229,12 @@ class Completion:
         low, high : array of shape (rows, cols)
             Clipped to [-1, 1]. Pairs of complete candidates are exact: their intervals have no width.
         """
-        model = required(self.interval_model, self.method)
+        required(self.interval_model, self.method)
         if not self.all_rows_are_queries:
             refuse_two_readings(rows, self.n_candidates)
         picked = self._resolve("queries" if rows is None else rows, "rows")
         among = self._resolve("candidates" if cols is None else cols, "cols")
-        width = model.half_width(level, positions_of(picked), positions_of(among), self.n - self.n_queries)
-        return around(to_numpy(self.matrix.block(picked, among)), width)
+        return self.interval_between(check_level(level), picked, among)
 
     @property
     def confidence(self) -> NDArray[np.float64]:

@@ -12,8 +12,9 @@ import numpy as np
 
 from simcomplete.errors import FileFormatError
 
-FLOATS = ("factor", "factor_below", "dense", "candidates", "diagonal", "spread", "quantiles")
-TABLES = ("factor", "factor_below", "dense", "candidates")
+RANKED = ("rank_shares", "rank_quantiles", "residuals", "simulated")
+FLOATS = ("factor", "factor_below", "dense", "candidates", "diagonal", "spread", "quantiles", *RANKED)
+TABLES = ("factor", "factor_below", "dense", "candidates", "rank_quantiles", "residuals", "simulated")
 
 
 def check_fit(arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
@@ -50,6 +51,7 @@ def check_fit(arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
     _need(("spread" in arrays) == ("quantiles" in arrays), "spread.npy and quantiles.npy go together")
     if "quantiles" in arrays:
         _need(arrays["quantiles"].ndim == 1 and len(arrays["quantiles"]) > 1, "quantiles.npy is no list of quantiles")
+    _check_ranked(arrays, width)
     if "order" in arrays:
         same = np.array_equal(np.sort(arrays["order"]), np.arange(n))
         _need(same, f"order.npy does not have every position of {n} rows once")
@@ -57,6 +59,19 @@ def check_fit(arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
     if labels is not None:
         _need(isinstance(labels, list) and all(isinstance(label, str) for label in labels), "labels are not text")
         _need(len(labels) == n, f"labels are {len(labels)} of {n} rows")
+
+
+def _check_ranked(arrays: Mapping[str, Any], width: int) -> None:
+    """Errors by rank: shares and quantiles of as many buckets, and two tables of simulated queries."""
+    found = set(RANKED) & set(arrays)
+    _need(len(found) in (0, len(RANKED)), "of the errors by rank some files lack")
+    if found:
+        _need("spread" in arrays, "rank_quantiles.npy needs spread.npy")
+        shares, table, residuals, simulated = (arrays[name] for name in RANKED)
+        fits = shares.ndim == 1 and len(shares) == len(table) > 0 and table.shape[1] > 1
+        _need(fits, "rank_shares.npy and rank_quantiles.npy do not fit each other")
+        same = residuals.shape == simulated.shape and residuals.shape[1] == width and len(residuals) > 0
+        _need(same, f"residuals.npy, simulated.npy hold {residuals.shape}, {simulated.shape}, not (rows, {width})")
 
 
 def check_facts(metadata: Mapping[str, Any]) -> None:

@@ -10,6 +10,55 @@ from numpy.typing import NDArray
 
 from simcomplete.errors import InputError
 
+LEAST_SQUARED = 1e-4  # spread of what is not complete
+FINE = 24  # positions between the first and the last candidate that have quantiles of their own
+Levels = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RankedErrors:
+    """How wrong similarities with complete rows are, by the rank they have for their query.
+
+    Attributes
+    ----------
+    shares : array of shape (buckets,)
+        Ranks as a share of all candidates, rising.
+    table : array of shape (buckets, levels)
+        For each, quantiles of (truth - estimate) / spread at evenly spaced levels from 0 to 1.
+    residuals : array of shape (simulated queries, d)
+        (unit row - vector) / spread of the simulated queries: errors of similar candidates go together.
+    simulated : array of shape (simulated queries, d)
+        Their vectors.
+
+    Examples
+    --------
+    >>> errors = RankedErrors(np.array([0.01, 1.0]), np.array([[-2.0, 0.0], [-1.0, 1.0]]), np.eye(2), np.eye(2))
+    >>> errors.fine(100).round(1)[[0, -1]]
+    array([[-2.,  0.],
+           [-1.,  1.]])
+    """
+
+    shares: NDArray[np.float64]
+    table: NDArray[np.float64]
+    residuals: NDArray[np.float64]
+    simulated: NDArray[np.float64]
+
+    @property
+    def spread(self) -> NDArray[np.float64]:
+        """Spread of the simulated queries."""
+        return np.asarray(np.sqrt(np.maximum(1 - np.sum(self.simulated**2, axis=1), LEAST_SQUARED)))
+
+    def fine(self, n: int) -> NDArray[np.float64]:
+        """The table at `FINE` ranks among n candidates, evenly spaced in their logarithm."""
+        wanted, known = np.linspace(np.log(0.5 / n), 0.0, FINE), np.log(self.shares)
+        return np.column_stack([np.interp(wanted, known, column) for column in self.table.T])
+
+    @staticmethod
+    def edges(n: int) -> NDArray[np.int64]:
+        """How many of n candidates come before the second, third, ... of the `FINE` ranks."""
+        middle = np.linspace(np.log(0.5 / n), 0.0, FINE)
+        return np.asarray(np.minimum(np.ceil(n * np.exp((middle[1:] + middle[:-1]) / 2)), n), dtype=np.int64)
+
 
 @dataclass(frozen=True)
 class IntervalModel:
@@ -24,6 +73,8 @@ class IntervalModel:
         sqrt(1 - length^2) of every query, 0 where all is known.
     quantiles : array of shape (1001,)
         Of |error| / spread over simulated pairs, at 0, 0.001, ..., 1.
+    ranked : RankedErrors or None
+        The same by rank, for pairs of a query and a complete row; None where it was not learnt.
 
     Examples
     --------
@@ -38,17 +89,36 @@ class IntervalModel:
 
     spread: NDArray[np.float64]
     quantiles: NDArray[np.float64]
+    ranked: RankedErrors | None = None
 
     def half_width(
         self, level: float, rows: NDArray[np.int64], cols: NDArray[np.int64], first_query: int = 0
     ) -> NDArray[np.float64]:
         """Half-widths of the intervals of pairs, by positions in the result; rows before `first_query` are complete."""
-        if isinstance(level, bool) or not isinstance(level, (int, float, np.floating)) or not 0 < level < 1:
-            raise InputError(f"level={level!r} must be a number between 0 and 1, such as 0.9")
+        check_level(level)
         z = float(np.interp(level, np.linspace(0, 1, len(self.quantiles)), self.quantiles))
+        return z * self.spread_of(rows, cols, first_query)
+
+    def spread_of(self, rows: NDArray[np.int64], cols: NDArray[np.int64], first_query: int = 0) -> NDArray[np.float64]:
+        """Spread of pairs, by positions in the result; 0 where both rows are complete, or the same."""
         a, b = (self._squared_spread(which, first_query) for which in (rows[:, None], cols[None, :]))
         spread = np.sqrt(a + b - a * b)  # 1 - (1 - a)(1 - b), with all digits where a or b is 0
-        return np.where(rows[:, None] == cols[None, :], 0.0, z * spread)
+        return np.where(rows[:, None] == cols[None, :], 0.0, spread)
+
+    def exact(self, positions: NDArray[np.int64], first_query: int = 0) -> NDArray[np.bool_]:
+        """Which rows of the result are complete."""
+        return np.asarray(self._squared_spread(positions, first_query) == 0)
+
+    def table(self, levels: Levels, n: int) -> NDArray[np.float64]:
+        """Quantiles of signed errors at some levels: a row for each rank, and at the end one for all other pairs."""
+        half = np.sign(2 * levels - 1) * np.interp(
+            np.abs(2 * levels - 1), np.linspace(0, 1, len(self.quantiles)), self.quantiles
+        )
+        if self.ranked is None:
+            return np.broadcast_to(half, (FINE + 1, len(levels)))
+        fine = self.ranked.fine(n)
+        known = np.linspace(0, 1, fine.shape[1])
+        return np.vstack([*(np.interp(levels, known, row) for row in fine), half])
 
     def _squared_spread(self, positions: NDArray[np.int64], first_query: int) -> NDArray[np.float64]:
         # Complete rows take the 0 that is put before the queries; there may be no queries at all.
@@ -59,6 +129,13 @@ class IntervalModel:
     def confidence(self) -> NDArray[np.float64]:
         """One number per query, from 0 (nothing is known) to 1 (everything is): the length of its vector."""
         return np.sqrt(np.maximum(1 - self.spread**2, 0.0))
+
+
+def check_level(level: Any, name: str = "level") -> float:
+    """Return a number between 0 and 1."""
+    if isinstance(level, bool) or not isinstance(level, (int, float, np.floating)) or not 0 < level < 1:
+        raise InputError(f"{name}={level!r} must be a number between 0 and 1, such as 0.9")
+    return float(level)
 
 
 def required(model: IntervalModel | None, method: str) -> IntervalModel:

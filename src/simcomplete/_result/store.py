@@ -6,13 +6,16 @@ them: the candidates are in one file, for the factor and for the exact block.
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from simcomplete._result.archive import Stored, check_target, read_archive, write_archive
 from simcomplete._result.certificate import Certificate
-from simcomplete._result.fits import check_facts, check_fit
-from simcomplete._result.intervals import IntervalModel
+from simcomplete._result.fits import RANKED, check_facts, check_fit
+from simcomplete._result.intervals import IntervalModel, RankedErrors
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.plain import plain
 from simcomplete._result.status import Status
@@ -45,6 +48,8 @@ def to_arrays_and_metadata(done: Completion, *, candidates: bool = True) -> tupl
     short = {"signs": S.signs, "diagonal": S.diagonal, "order": done.order}
     if model is not None:
         short |= {"spread": model.spread, "quantiles": model.quantiles}
+        if model.ranked is not None:
+            short |= dict(zip(RANKED, astuple(model.ranked), strict=True))
     arrays: dict[str, Stored] = {name: to_numpy(array) for name, array in short.items() if array is not None}
     metadata = {name: plain(getattr(done, name)) for name in SAME_NAME}
     metadata |= {
@@ -114,8 +119,15 @@ def from_arrays_and_metadata(arrays: dict[str, Any], metadata: dict[str, Any]) -
         "certificate": None if certificate is None else Certificate(**certificate),
         "evidence_source": evidence,
         "exact": exact,
-        "interval_model": IntervalModel(arrays["spread"], arrays["quantiles"]) if "spread" in arrays else None,
+        "interval_model": _interval_model(arrays),
     }
+
+
+def _interval_model(arrays: dict[str, Any]) -> IntervalModel | None:
+    if "spread" not in arrays:
+        return None
+    ranked = RankedErrors(*(np.asarray(to_numpy(arrays[name])) for name in RANKED)) if RANKED[0] in arrays else None
+    return IntervalModel(arrays["spread"], arrays["quantiles"], ranked)
 
 
 def _from_version_1(metadata: dict[str, Any]) -> dict[str, Any]:

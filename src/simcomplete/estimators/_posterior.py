@@ -21,13 +21,19 @@ from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.validate import as_array, as_rows, is_out_of_core
 from simcomplete._rows.xp import is_array, is_numpy, on_accelerator, to_numpy
 from simcomplete.errors import InputError
+from simcomplete.estimators._answers import PosteriorAnswers
 from simcomplete.estimators._base import finite_vectors
 
 PATTERNS = 200  # masks to calibrate for when none are given
 RATES = (0.1, 0.95)  # shares of features they hide
 
 
-class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class PosteriorCompleter(
+    PosteriorAnswers,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """Expected similarities with complete candidates, one vector per incomplete row.
 
     ``transform`` turns a row with missing values into a complete vector whose products with the candidates' unit rows

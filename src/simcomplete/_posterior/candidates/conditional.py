@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from simcomplete._posterior.candidates.covariance import Conditioner, Covariance
 from simcomplete._posterior.candidates.moments import Space
 from simcomplete._posterior.candidates.source import Candidates, NeighbourRows, no_positions
+from simcomplete._posterior.shared.lengths import LEAST_GAP, rank_table
 from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, smoothing, sparse_weights
 from simcomplete._posterior.shared.rows import unit_rows
 from simcomplete._types import Mask, Matrix
@@ -52,6 +53,53 @@ class Queries:
         """Some of the rows, with fewer neighbours each."""
         neighbours = self.neighbours.some(rows, most)
         return replace(self, values=self.values[rows], observed=self.observed[rows], neighbours=neighbours)
+
+
+@dataclass(frozen=True)
+class CandidateHoldout:
+    """Simulated queries among the other candidates, and their true similarities.
+
+    Attributes
+    ----------
+    spaces : dict of str to Space
+        The candidates without the held-out ones and their copies.
+    queries : Queries
+        What is seen of the held-out candidates.
+    others, truth : array
+        Unit rows of other candidates, and the true similarities with them.
+    unit : array of shape (rows, d)
+        The held-out candidates themselves, made unit.
+    repeated : array of bool, shape (rows, m)
+        Which of the others are among a row's neighbours.
+    """
+
+    spaces: dict[str, Space]
+    queries: Queries
+    others: Matrix
+    truth: Matrix
+    unit: Matrix
+    repeated: Mask
+
+    def ranked(self, u: Matrix) -> tuple[Matrix, Matrix]:
+        """Quantiles of the errors that vectors of the simulated queries make, by rank; see `rank_table`.
+
+        A row's neighbours are all there; of the remaining candidates some stand for all.
+        """
+        near, rows = self.queries.neighbours, self.queries.neighbours.rows["unit"]
+        found: Matrix = np.empty((2, *near.near.ids.shape))
+        for row, ids in enumerate(near.near.ids):
+            found[:, row] = np.stack([u[row], self.unit[row]]) @ rows[ids].T
+        S, T = found
+        n = self.queries.source.n - len(self.queries.excluded)
+        rest = np.sum(~self.repeated, axis=1, keepdims=True)
+        weights = np.where(self.repeated, 0.0, np.maximum(n - S.shape[1], rest) / np.maximum(rest, 1))
+        spread = np.sqrt(np.maximum(1 - np.sum(u * u, axis=1), LEAST_GAP))
+        return rank_table(
+            np.hstack([S, u @ self.others.T]),
+            np.hstack([T, self.truth]),
+            spread,
+            np.hstack([np.ones_like(S), weights]),
+        )
 
 
 class ConditionalMeans:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._posterior.candidates.conditional import RIDGE_NEIGHBOURS, Queries
+from simcomplete._posterior.candidates.conditional import RIDGE_NEIGHBOURS, CandidateHoldout, Queries
 from simcomplete._posterior.candidates.moments import PassResult, Space, Statistics, WideStatistics, is_wide
 from simcomplete._posterior.candidates.source import Candidates, no_positions
 from simcomplete._posterior.shared.lengths import COPY
@@ -92,8 +92,10 @@ class SimulatedQueries:
     ----------
     values, observed : array of shape (rows, d)
         Values with 0 where they are hidden, and the mask.
-    others : array of shape (m, d)
-        Unit rows of other candidates.
+    unit : array of shape (rows, d)
+        The held-out rows with nothing hidden, made unit.
+    others, at : array of shape (m, d), array of int
+        Unit rows of other candidates, and where these are.
     truth : array of shape (rows, m)
         Similarities with them.
     gone : array of bool
@@ -106,7 +108,9 @@ class SimulatedQueries:
 
     values: Matrix
     observed: Mask
+    unit: Matrix
     others: Matrix
+    at: NDArray[np.int64]
     truth: Matrix
     gone: Mask
     excluded: NDArray[np.int64]
@@ -139,11 +143,14 @@ class SimulatedQueries:
         rest = np.flatnonzero(~gone)
         ordered = rest[np.argsort(place[rest], kind="stable")]
         shown = masks[rng.integers(len(masks), size=len(held))]
-        others = unit[ordered[rng.choice(len(rest), min(OTHERS, len(rest)), replace=False)]]
+        at = ordered[rng.choice(len(rest), min(OTHERS, len(rest)), replace=False)]
+        others = unit[at]
         return cls(
             np.where(shown, pool.raw[held], 0.0),
             shown,
+            unit[held],
             others,
+            pool.positions[at],
             unit[held] @ others.T,
             gone,
             np.sort(pool.positions[gone]),
@@ -155,26 +162,6 @@ def _copies(unit: Matrix, held: Matrix) -> Mask:
     """Which unit rows have nearly the same direction as one of the held-out rows."""
     blocks = row_blocks(len(unit), 8 * 2 * max(len(held), 1))
     return np.concatenate([(unit[block] @ held.T > COPY).any(axis=1) for block in blocks])
-
-
-@dataclass(frozen=True)
-class CandidateHoldout:
-    """Simulated queries among the other candidates, and their true similarities.
-
-    Attributes
-    ----------
-    spaces : dict of str to Space
-        The candidates without the held-out ones and their copies.
-    queries : Queries
-        What is seen of the held-out candidates.
-    others, truth : array
-        Unit rows of other candidates, and the true similarities with them.
-    """
-
-    spaces: dict[str, Space]
-    queries: Queries
-    others: Matrix
-    truth: Matrix
 
 
 @dataclass(frozen=True)
@@ -271,6 +258,8 @@ class Gathered:
             Queries(simulated.values, simulated.observed, neighbours, self.candidates, excluded),
             simulated.others,
             simulated.truth,
+            simulated.unit,
+            np.stack([np.isin(simulated.at, ids) for ids in near.ids]),
         )
 
     def _left(self, name: str) -> Statistics | WideStatistics:

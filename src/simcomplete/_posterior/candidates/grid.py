@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from simcomplete._posterior.candidates.conditional import ConditionalMeans, Queries, smoothing_weights
-from simcomplete._posterior.candidates.fitting import CandidateHoldout
+from simcomplete._posterior.candidates.conditional import (
+    CandidateHoldout,
+    ConditionalMeans,
+    Queries,
+    smoothing_weights,
+)
 from simcomplete._posterior.candidates.moments import Space
 from simcomplete._posterior.shared.lengths import Lengths, best_lengths, error_quantiles, first_best, learn
 from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, share_found
@@ -23,6 +27,7 @@ EFFECTIVE_NEIGHBOURS = (10.0, 5.0, 20.0)
 STRENGTHS = (1.0, 0.75, 0.5, 0.0)
 SPACES = ("unit", "raw")
 DELTA_QUERIES = 64  # simulated queries that choose delta
+FEW = 2  # completions whose vectors are kept until one is chosen
 RECALL_AT = 10  # neighbours that count for recall
 
 
@@ -39,6 +44,8 @@ class GridChoice:
     error: float
     recall: float
     quantiles: Matrix
+    # The simulated queries' vectors.
+    rehearsed: Matrix | None = field(default=None, repr=False, compare=False)
 
     @property
     def spaces(self) -> tuple[str, ...]:
@@ -75,7 +82,9 @@ def learn_grid(holdout: CandidateHoldout, objective: Objective = "error") -> Gri
         for space in (holdout.spaces[name] for name in SPACES)
         for choice in evaluate_grid(holdout, space, choose_delta(holdout, space), grid)
     ]
-    return best(tried, objective)
+    chosen = best(tried, objective)
+    u, length = chosen.vectors(holdout.spaces, holdout.queries)
+    return replace(chosen, rehearsed=u * length[:, None])
 
 
 def learn_fast(holdout: CandidateHoldout, objective: Objective = "error") -> GridChoice:
@@ -120,12 +129,14 @@ def evaluate_grid(
     tried = []
     for k, a, clip in grid:
         m = means.completion(str(k), a, clip)
-        S, size = unit_rows(m) @ holdout.others.T, np.sum(m * m, axis=1)
+        direction = unit_rows(m)
+        S, size = direction @ holdout.others.T, np.sum(m * m, axis=1)
         lengths, error = learn(features[k], size, S, holdout.truth)
         length = lengths.of(features[k], size)
         quantiles = error_quantiles(holdout.truth, length[:, None] * S, length)
         recall = share_found(rounded(S), truth, RECALL_AT)
-        tried.append(GridChoice(space.name, delta, k, a, clip, lengths, error, recall, quantiles))
+        kept = direction * length[:, None] if len(grid) <= FEW else None  # many would take much memory
+        tried.append(GridChoice(space.name, delta, k, a, clip, lengths, error, recall, quantiles, kept))
     return tried
 
 

@@ -8,20 +8,22 @@ lie, or how many there are.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._posterior.candidates.conditional import Queries
-from simcomplete._posterior.candidates.fitting import CandidateHoldout, Gathered, pool_size
+from simcomplete._posterior.candidates.conditional import CandidateHoldout, Queries
+from simcomplete._posterior.candidates.fitting import Gathered, pool_size
 from simcomplete._posterior.candidates.grid import GridChoice, learn_fast, learn_grid, untrained
 from simcomplete._posterior.candidates.moments import Space, Statistics, WideStatistics
 from simcomplete._posterior.candidates.source import Candidates, no_positions
 from simcomplete._posterior.candidates.stack import Stack, learn_stack
+from simcomplete._posterior.shared.lengths import LEAST_GAP
 from simcomplete._posterior.shared.neighbours import Nearest
 from simcomplete._posterior.shared.rows import Effort, Objective, ObservedRows, Vectors, check_settings
+from simcomplete._result.intervals import RankedErrors
 from simcomplete._rows.table import RowTable
 from simcomplete._types import Mask, Matrix
 
@@ -46,6 +48,8 @@ class CandidateModel:
         Statistics and ranges of all candidates, raw and unit.
     choice : GridChoice or Stack
         How queries are completed.
+    errors : RankedErrors or None
+        How wrong the simulated queries' similarities were, by rank; None where there was nothing to learn from.
 
     Examples
     --------
@@ -61,6 +65,7 @@ class CandidateModel:
     candidates: Candidates
     spaces: dict[str, Space]
     choice: GridChoice | Stack
+    errors: RankedErrors | None = field(default=None, repr=False)
 
     @classmethod
     def fit(
@@ -117,9 +122,15 @@ class CandidateModel:
 
     @classmethod
     def _learnt(cls, gathered: Gathered, effort: Effort, objective: Objective) -> CandidateModel:
-        trained = gathered.simulated is not None
-        choice = LEARN[effort](gathered.holdout(), objective) if trained else untrained(gathered.candidates.n)
-        return cls(gathered.candidates, gathered.spaces, choice)
+        if gathered.simulated is None:
+            return cls(gathered.candidates, gathered.spaces, untrained(gathered.candidates.n))
+        holdout = gathered.holdout()
+        choice = LEARN[effort](holdout, objective)
+        u = choice.rehearsed
+        assert u is not None  # as all that is learnt on simulated queries
+        spread = np.sqrt(np.maximum(1 - np.sum(u * u, axis=1), LEAST_GAP))
+        errors = RankedErrors(*holdout.ranked(u), (holdout.unit - u) / spread[:, None], u)
+        return cls(gathered.candidates, gathered.spaces, replace(choice, rehearsed=None), errors)
 
     @property
     def unit(self) -> Any:

@@ -7,19 +7,19 @@ cross-validation over the simulated queries.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from simcomplete._posterior.candidates.conditional import (
     RIDGE_NEIGHBOURS,
+    CandidateHoldout,
     ConditionalMeans,
     Queries,
     ridge_weights,
     smoothing_weights,
 )
-from simcomplete._posterior.candidates.fitting import CandidateHoldout
 from simcomplete._posterior.candidates.grid import RECALL_AT, SPACES, choose_delta
 from simcomplete._posterior.candidates.moments import Space
 from simcomplete._posterior.shared.lengths import NO_ERROR, Lengths, error_quantiles, first_best, learn
@@ -51,6 +51,8 @@ class Stack:
     error: float
     recall: float
     quantiles: Matrix
+    # The simulated queries' vectors.
+    rehearsed: Matrix | None = field(default=None, repr=False, compare=False)
 
     @property
     def spaces(self) -> tuple[str, ...]:
@@ -179,7 +181,8 @@ def learn_stack(holdout: CandidateHoldout, objective: Objective = "error") -> St
     length = np.minimum(np.sqrt(np.sum(u * u, axis=1)), 1.0)
     error = float(np.mean((T - outside) ** 2))
     quantiles = error_quantiles(T, outside, length)
-    return Stack(deltas, lengths, average, singles, coefficients, strength, error, recall, quantiles)
+    u *= (length / np.where(length > 0, np.sqrt(np.sum(u * u, axis=1)), 1.0))[:, None]
+    return Stack(deltas, lengths, average, singles, coefficients, strength, error, recall, quantiles, u)
 
 
 def _recall(S: Matrix, T: Matrix) -> float:

@@ -108,7 +108,6 @@ class Probes:
         energy = xp.take(energy, which, axis=0) if repeated else energy
         return Nearest(ids, np.asarray(best, np.float64), to_numpy(xp.take_along_axis(energy, like(ids, unit), axis=1)))
 
-
     def _settle(self, scaled: Matrix, steps: Matrix, last: Matrix, unit: Matrix, squares: Matrix) -> bool:
         """Round anew, in `steps`, the cosines that rounding errors of the products could carry to another step.
 

@@ -1,0 +1,221 @@
+"""What may be the true similarity: quantiles, probabilities and draws, from the errors of simulated queries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcomplete._result.intervals import FINE, RankedErrors, check_level, required
+from simcomplete._result.matrix import take
+from simcomplete._result.pairs import LEVELS_KEPT, Pairs, joint_levels, pair_blocks, places_among, sampled, share_beyond
+from simcomplete._result.recalibration import CLIP, HALF, logistic, logit, of_threshold, regress, simulated_pairs
+from simcomplete._result.rows import positions_of
+from simcomplete._result.search import nearest
+from simcomplete._result.top import BEST_AT_LEAST, BEST_PER_K, TopPlay
+from simcomplete._rows.budget import require
+from simcomplete._rows.xp import to_numpy
+from simcomplete.errors import InputError
+
+if TYPE_CHECKING:
+    from simcomplete._result.completion import Completion
+
+REGRESSED, LEAST_REGRESSED = 60_000, 300  # pairs that probabilities are set right by
+
+
+class Probabilities:
+    """What a `Completion` knows about errors."""
+
+    def interval_between(self: Any, level: float, rows: Any, cols: Any) -> tuple[Any, Any]:
+        """Two quantiles of pairs with that much between them, by resolved rows and columns."""
+        ends = np.array([(1 - level) / 2, (1 + level) / 2])
+        both = [
+            [_shifted(pairs, z[:, 0]), _shifted(pairs, z[:, 1])] for pairs, z in pair_blocks(self, rows, cols, ends)
+        ]
+        return np.concatenate([b[0] for b in both]), np.concatenate([b[1] for b in both])
+
+    def quantile(self: Any, p: float, rows: Any = None, cols: Any = None) -> Any:
+        """Return what the true similarities are below with probability `p`.
+
+        Parameters
+        ----------
+        p : float
+            Between 0 and 1; 0.5 is the median, which may differ from the estimate: of the first ranks estimates
+            tend to be too large, because they were chosen for it.
+        rows, cols : optional
+            As in `similarity`; the queries and the candidates when left out.
+
+        Returns
+        -------
+        array of shape (rows, cols)
+        """
+        picked, among = _picked(self, rows, cols)
+        level = np.array([check_level(p, "p")])
+        return np.concatenate([_shifted(pairs, z[:, 0]) for pairs, z in pair_blocks(self, picked, among, level)])
+
+    def probability(self: Any, above: float, rows: Any = None, cols: Any = None) -> NDArray[np.float64]:
+        """Return the probability that true similarities are larger than a number.
+
+        Parameters
+        ----------
+        above : float
+            The number, such as 0.9.
+        rows, cols : optional
+            As in `similarity`; the queries and the candidates when left out.
+
+        Returns
+        -------
+        array of shape (rows, cols)
+            Pairs of complete rows are known: 0 or 1.
+
+        Examples
+        --------
+        >>> import numpy as np, simcomplete as sc
+        >>> P = np.random.default_rng(0).random((60, 6))
+        >>> Q = np.where(np.arange(6) < 3, P[:2] + 0.01, np.nan)
+        >>> done = sc.complete(P, Q, method="posterior", effort="fast")
+        >>> p = done.probability(above=0.8)
+        >>> p.shape, bool(((p >= 0) & (p <= 1)).all())
+        ((2, 60), True)
+        """
+        if isinstance(above, bool) or not isinstance(above, (int, float, np.floating)) or not np.isfinite(above):
+            raise InputError(f"above={above!r} must be a number, such as 0.9")
+        picked, among = _picked(self, rows, cols)
+        levels = np.linspace(0, 1, LEVELS_KEPT)
+        b = threshold_regression(self, float(above))
+        found = []
+        for pairs, z in pair_blocks(self, picked, among, levels):
+            p = share_beyond(pairs, float(above), z, levels)
+            if b is not None:
+                ranked = (pairs.kind < FINE) & (pairs.spread > 0) & (p > 0) & (p < 1)
+                mine = p[ranked]
+                moved = of_threshold(mine, pairs.spread[ranked]) @ b
+                p[ranked] = logistic((1 - HALF) * logit(mine) + HALF * moved)
+            found.append(p)
+        return np.concatenate(found)
+
+    def std(self: Any, rows: Any = None, cols: Any = None) -> NDArray[np.float64]:
+        """Return the standard deviation of true similarities around their expectation.
+
+        Parameters
+        ----------
+        rows, cols : optional
+            As in `similarity`; the queries and the candidates when left out.
+
+        Returns
+        -------
+        array of shape (rows, cols)
+        """
+        picked, among = _picked(self, rows, cols)
+        levels = (np.arange(LEVELS_KEPT - 1) + 0.5) / (LEVELS_KEPT - 1)
+        found = pair_blocks(self, picked, among, levels)
+        return np.concatenate([pairs.spread * z.std(axis=1)[pairs.kind] for pairs, z in found])
+
+    def sample(self: Any, n: int, rows: Any = None, cols: Any = None, *, random_state: Any = 0) -> NDArray[np.float64]:
+        """Draw what the true similarities may be; errors of one query with similar candidates go together.
+
+        Parameters
+        ----------
+        n : int
+            How many draws.
+        rows, cols : optional
+            As in `similarity`; the queries and the candidates when left out.
+        random_state : int, Generator or None
+            Seed.
+
+        Returns
+        -------
+        array of shape (n, rows, cols)
+        """
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+            raise InputError(f"n={n!r} must be a whole number of at least 1")
+        picked, among = (positions_of(some) for some in _picked(self, rows, cols))
+        require(8 * 3 * int(n) * len(picked) * len(among), f"{n} draws", "draw fewer, or of fewer rows and cols")
+        rng = random_state if isinstance(random_state, np.random.Generator) else np.random.default_rng(random_state)
+        model = required(self.interval_model, self.method)
+        if model.ranked is None:
+            levels = rng.random((int(n), len(picked), len(among)))
+        else:
+            order = joint_levels(self.matrix, model.ranked, among)  # (cols, simulated)
+            drawn = rng.integers(order.shape[1], size=(int(n), len(picked)))
+            levels = np.moveaxis(order[:, drawn], 0, -1)
+        out = np.empty(levels.shape)
+        grid, start = np.linspace(0, 1, LEVELS_KEPT), 0
+        for pairs, z in pair_blocks(self, picked, among, grid):
+            stop = start + len(pairs.estimate)
+            place = levels[:, start:stop] * (LEVELS_KEPT - 1)
+            below = np.minimum(place.astype(np.int64), LEVELS_KEPT - 2)
+            left, right = z[pairs.kind, below], z[pairs.kind, below + 1]
+            out[:, start:stop] = pairs.estimate + pairs.spread * (left + (place - below) * (right - left))
+            start = stop
+        return np.clip(out, -1.0, 1.0)
+
+    def top_probability(self: Any, k: int = 10, rows: Any = None) -> NDArray[np.float64]:
+        """Return the probability that candidates are truly among the `k` most similar of a query.
+
+        Parameters
+        ----------
+        k : int
+            How many count.
+        rows : optional
+            Queries, as in `similarity`; all when left out.
+
+        Returns
+        -------
+        array of shape (rows, candidates)
+            0 beyond the 200 (or 20 k) largest estimates.
+        """
+        model = required(self.interval_model, self.method)
+        if model.ranked is None or self.all_rows_are_queries:
+            raise InputError("top_probability needs complete candidates apart from queries: sc.complete(P, Q)")
+        picked = positions_of(self._resolve("queries" if rows is None else rows, "rows"))
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= self.n_candidates:
+            raise InputError(f"k={k!r} must be a whole number from 1 to the {self.n_candidates} candidates")
+        if (picked < self.n_candidates).any():
+            raise InputError("top_probability is of queries; give rows='queries' or some of them")
+        require(8 * len(picked) * self.n_candidates, "probabilities of all candidates", "ask for fewer rows")
+        out = np.zeros((len(picked), self.n_candidates))
+        most = min(self.n_candidates, max(BEST_AT_LEAST, BEST_PER_K * int(k)))
+        play = TopPlay(self, model, int(k), most)
+        b = play.regression()
+        ids = nearest(self.matrix, picked, slice(0, self.n_candidates), most, exclude_self=False).ids
+        spread = model.spread_of(picked, np.zeros(1, dtype=np.int64), self.n - self.n_queries)[:, 0]
+        for row, mine in enumerate(ids):
+            S = to_numpy(self.matrix.block(picked[row : row + 1], mine))[0]
+            if spread[row] == 0:  # known
+                out[row, mine[: int(k)]] = 1.0
+                continue
+            X = play.features(S, mine, spread[row], None)
+            out[row, mine] = logistic(X @ b)
+        return out
+
+
+def threshold_regression(done: Completion, t: float) -> NDArray[np.float64] | None:
+    """How P(similarity > t) of simulated pairs has to be changed; None where that cannot be told."""
+    model = required(done.interval_model, done.method)
+    if model.ranked is None or done.all_rows_are_queries:
+        return None
+    at = sampled(done.n_candidates)
+    estimate, truth = simulated_pairs(model.ranked, to_numpy(take(done.matrix.factor, at)))
+    levels = np.linspace(0, 1, LEVELS_KEPT)
+    edges = -np.sort(-estimate, axis=1)[:, RankedErrors.edges(len(at)) - 1]
+    spread = np.broadcast_to(model.ranked.spread[:, None], estimate.shape)
+    p = share_beyond(Pairs(estimate, spread, places_among(estimate, edges)), t, model.table(levels, len(at)), levels)
+    open_ = np.isfinite(estimate) & (p > CLIP) & (p < 1 - CLIP)
+    where = np.flatnonzero(open_)
+    where = where[:: max(1, len(where) // REGRESSED)]
+    if len(where) < LEAST_REGRESSED:
+        return None
+    y = (truth.ravel()[where] > t).astype(np.float64)
+    return regress(of_threshold(p.ravel()[where], spread.ravel()[where]), y)
+
+
+def _picked(done: Completion, rows: Any, cols: Any) -> tuple[Any, Any]:
+    picked = done._resolve("queries" if rows is None else rows, "rows")
+    return picked, done._resolve("candidates" if cols is None else cols, "cols")
+
+
+def _shifted(pairs: Pairs, z: NDArray[np.float64]) -> NDArray[Any]:
+    shifted = pairs.estimate + (pairs.spread * z[pairs.kind]).astype(pairs.estimate.dtype)
+    return np.asarray(np.clip(shifted, -1.0, 1.0))

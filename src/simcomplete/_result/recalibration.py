@@ -1,0 +1,88 @@
+"""Probabilities set right by simulated queries, whose true similarities are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcomplete._result.intervals import RankedErrors
+
+COPY = 1 - 1e-6  # cosine from which a candidate is the simulated query itself
+CLIP = 1e-4  # probabilities are kept as far from 0 and 1
+STEPS = 25  # of Newton's method
+RIDGE = 1.0  # on coefficients, in pairs
+HALF = 0.5  # how far probabilities are moved towards what the regression says
+
+Matrix = NDArray[np.float64]
+
+
+def simulated_pairs(errors: RankedErrors, unit: Matrix) -> tuple[Matrix, Matrix]:
+    """Estimates and true similarities of simulated queries with candidates; -inf and NaN for the query itself."""
+    truth = (errors.simulated + errors.spread[:, None] * errors.residuals) @ unit.T
+    estimate = errors.simulated @ unit.T
+    same = truth > COPY
+    estimate[same], truth[same] = -np.inf, np.nan
+    return estimate, truth
+
+
+def logit(p: Any) -> Any:
+    """log(p / (1 - p)), of p clipped."""
+    p = np.clip(p, CLIP, 1 - CLIP)
+    return np.log(p / (1 - p))
+
+
+def logistic(x: Any) -> Any:
+    """1 / (1 + exp(-x)).
+
+    Examples
+    --------
+    >>> float(logistic(logit(0.25)))
+    0.25
+    """
+    return 1 / (1 + np.exp(-np.clip(x, -500, 500)))
+
+
+def regress(X: Matrix, y: Matrix) -> Matrix:
+    """Coefficients of a logistic regression, drawn a little towards those that change nothing: the first column alone.
+
+    Examples
+    --------
+    >>> x = logit(np.linspace(0.05, 0.95, 400))
+    >>> y = (np.arange(400) % 20 < 20 * logistic(2 * x)).astype(float)
+    >>> b = regress(np.column_stack([x, np.ones(400)]), y)
+    >>> bool(1.7 < b[0] < 2.3)
+    True
+    """
+    start = np.zeros(X.shape[1])
+    start[0] = 1.0
+
+    def cost(b: Matrix) -> float:
+        x = X @ b
+        return float(np.sum(np.logaddexp(0, x) - y * x) + RIDGE / 2 * np.sum((b - start) ** 2))
+
+    b, least = start, cost(start)
+    for _ in range(STEPS):
+        p = logistic(X @ b)
+        w = np.maximum(p * (1 - p), 1e-9)
+        step = np.linalg.solve(X.T @ (X * w[:, None]) + RIDGE * np.eye(len(b)), X.T @ (y - p) - RIDGE * (b - start))
+        halves = (b + step / 2**i for i in range(10))
+        after = next(((c, each) for each in halves if (c := cost(each)) < least), None)
+        if after is None or least - after[0] < 1e-6 * least:
+            break
+        least, b = after
+    return b
+
+
+def of_threshold(p: Matrix, spread: Matrix) -> Matrix:
+    """What P(similarity > t) is regressed on."""
+    x = logit(p).ravel()
+    return np.column_stack([x, np.ones(x.size), np.maximum(x, 0), np.log(np.broadcast_to(spread, p.shape).ravel())])
+
+
+def of_place(p: Matrix, rank: Matrix, lead: Matrix) -> Matrix:
+    """What P(among the first k) is regressed on: draws, place by estimate, lead over the k-th in spreads."""
+    x = logit(p).ravel()
+    more = [(x + 5) ** 2 / 10, np.log(rank).ravel(), np.clip(lead, -4, 4).ravel()]
+    return np.column_stack([x, np.ones(x.size), *more])

@@ -1,0 +1,102 @@
+"""What a fitted posterior estimator says about new rows: similarities, error bars and probabilities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcomplete._posterior.candidates.model import CandidateModel
+from simcomplete._posterior.shared.rows import diagonal_deficit
+from simcomplete._result.completion import Completion
+from simcomplete._result.intervals import IntervalModel
+from simcomplete._result.matrix import SymmetricMatrix
+from simcomplete._rows.derived import UnitRows
+from simcomplete.errors import InputError
+
+
+class PosteriorAnswers:
+    """Similarities of new rows with the fitted candidates, and how sure they are."""
+
+    def similarity(self: Any, X: Any) -> NDArray[Any]:
+        """Return expected similarities of new rows with the candidates.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_new, n_features)
+            Rows with NaN where a value is missing.
+
+        Returns
+        -------
+        array of shape (n_new, n_samples)
+        """
+        u = self.transform(X)
+        if isinstance(self.candidates_, np.ndarray):
+            return np.asarray(np.clip(u @ self.candidates_.T, -1.0, 1.0))
+        return np.asarray(self._answer(X).similarity("queries", "candidates"))
+
+    def interval(self: Any, X: Any, level: float = 0.9) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return error bars of the similarities of new rows with the candidates.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_new, n_features)
+            Rows with NaN where a value is missing.
+        level : float
+            Share of the true similarities that should lie inside.
+
+        Returns
+        -------
+        low, high : array of shape (n_new, n_samples)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from simcomplete.estimators import PosteriorCompleter
+        >>> model = PosteriorCompleter(effort="fast").fit(np.random.default_rng(0).random((60, 4)))
+        >>> low, high = model.interval([[0.9, np.nan, 0.1, np.nan]])
+        >>> low.shape, bool((low < high).all())
+        ((1, 60), True)
+        """
+        return self._answer(X).interval(level)  # type: ignore[no-any-return]
+
+    def probability(self: Any, X: Any, above: float) -> NDArray[np.float64]:
+        """Return the probability that true similarities of new rows with the candidates are larger than a number.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_new, n_features)
+            Rows with NaN where a value is missing.
+        above : float
+            The number, such as 0.9.
+
+        Returns
+        -------
+        array of shape (n_new, n_samples)
+        """
+        return self._answer(X).probability(above)  # type: ignore[no-any-return]
+
+    def _answer(self: Any, X: Any) -> Completion:
+        """The fitted candidates and new rows as a result of their own."""
+        Q = self._checked(X, reset=False).astype(np.float64)
+        model = self._model
+        if not isinstance(model, CandidateModel) or not model.trained:
+            raise InputError(
+                "error bars of new rows need a model of at least 40 complete candidates; fit complete rows, or use "
+                "simcomplete.complete"
+            )
+        found = model.vectors(Q)
+        table = model.candidates.table
+        factor: Any = (
+            np.concatenate([model.unit, found.u])
+            if model.in_memory
+            else UnitRows(table, table.like(found.u, table.dtype))
+        )
+        deficit = np.concatenate([model.candidates.diagonal_deficit, diagonal_deficit(found.u)])
+        return Completion(
+            SymmetricMatrix(factor=factor, diagonal=deficit, unit=True),
+            model.candidates.n,
+            "posterior",
+            interval_model=IntervalModel(found.uncertainty, model.choice.quantiles, model.errors),
+        )

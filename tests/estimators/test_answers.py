@@ -1,0 +1,41 @@
+"""What a fitted estimator says about new rows."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+import simcomplete as sc
+from simcomplete.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X = load_digits().data[np.random.default_rng(0).permutation(1797)]
+    Q = np.where(np.random.default_rng(1).random((30, 64)) < 0.6, np.nan, X[400:430])
+    return sc.PosteriorCompleter(effort="fast").fit(X[:400], masks=~np.isnan(Q)), Q, X
+
+
+def test_the_same_row_by_row(fitted):
+    model, Q, _ = fitted
+    S, (low, high), p = model.similarity(Q), model.interval(Q, 0.8), model.probability(Q, above=0.8)
+    assert S.shape == low.shape == high.shape == p.shape == (30, 400)
+    for row in (0, 17):
+        one = Q[row : row + 1]
+        np.testing.assert_allclose(model.similarity(one)[0], S[row], atol=1e-12)
+        np.testing.assert_allclose(np.vstack(model.interval(one, 0.8)), [low[row], high[row]], atol=1e-12)
+        np.testing.assert_allclose(model.probability(one, above=0.8)[0], p[row], atol=1e-9)
+
+
+def test_coverage(fitted):
+    model, Q, X = fitted
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    low, high = model.interval(Q, 0.9)
+    truth = unit[400:430] @ unit[:400].T
+    assert 0.84 < ((truth >= low) & (truth <= high)).mean() < 0.96
+
+
+def test_too_few_candidates():
+    model = sc.PosteriorCompleter().fit(np.random.default_rng(0).random((20, 3)))
+    assert model.similarity([[1.0, np.nan, 2.0]]).shape == (1, 20)
+    with pytest.raises(InputError, match="at least 40 complete candidates"):
+        model.interval([[1.0, np.nan, 2.0]])
