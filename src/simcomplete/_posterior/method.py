@@ -9,7 +9,7 @@ import numpy as np
 
 from simcomplete._method.iterate import Limits
 from simcomplete._method.memory import block
-from simcomplete._method.params import Parameters, Words, parameter
+from simcomplete._method.params import Flag, Number, Parameters, Words, parameter
 from simcomplete._method.problem import CandidatesQueries, Problem, Similarities
 from simcomplete._method.settings import Settings
 from simcomplete._method.spec import Method, Sizes
@@ -46,6 +46,7 @@ from simcomplete._types import Mask, Matrix
 from simcomplete.errors import InputError
 
 # Every row incomplete, effort="fast": rows as they are, one rank.
+MOST_COPIES = 0.99  # the largest share of copies that can be told
 FAST_ROWS: dict[str, Any] = {"ranks": (20,), "spaces": ("raw",)}
 
 
@@ -65,6 +66,7 @@ def from_candidates(problem: CandidatesQueries, settings: Settings, params: dict
     """
     P, Q = problem.candidates, np.asarray(to_numpy(problem.queries.array), dtype=np.float64, order="C")
     own: dict[str, Any] = {"effort": params["effort"], "objective": params["objective"], "progress": settings.progress}
+    own |= {name: params[name] for name in ("copies", "prior")}
     model, found = CandidateModel.fit_transform(P, Q, rng=settings.rng, **own)
     below = found.u
     factor = np.concatenate([model.unit, below]) if model.in_memory else UnitRows(P, P.like(below, P.dtype))
@@ -74,7 +76,7 @@ def from_candidates(problem: CandidatesQueries, settings: Settings, params: dict
         params,
         SymmetricMatrix(factor=factor, diagonal=deficit, unit=True),
         choice=model.choice.as_dict(),
-        interval_model=IntervalModel(found.uncertainty, model.choice.quantiles, model.errors)
+        interval_model=IntervalModel(found.uncertainty, model.choice.quantiles, model.errors, found.match)
         if model.trained
         else None,
         model=(model, 1.0),
@@ -249,6 +251,10 @@ METHODS = (
             parameter("effort", "full", Words("full", "fast", "best"), meaning="how much is tried when calibrating"),
             parameter(
                 "objective", "error", Words("error", "recall"), meaning="small squared error, or the ten nearest found"
+            ),
+            parameter("copies", True, Flag(), meaning="whether queries may be candidates themselves, with noise"),
+            parameter(
+                "prior", None, Number(0.0, MOST_COPIES, above=True), meaning="share of queries that are; None: few"
             ),
         ),
         shared=frozenset(),

@@ -36,7 +36,7 @@ FORMAT = "simcomplete-completion"
 VERSION = 2  # 1: written by simcomplete 0.1
 ARRAYS = frozenset(
     {"factor", "factor_below", "signs", "diagonal", "dense", "order", "candidates", "spread", "quantiles"}
-    | {"rank_shares", "rank_quantiles", "residuals", "simulated"}
+    | {"rank_shares", "rank_quantiles", "residuals", "simulated", "match_ids", "match_probabilities"}
 )
 READ_BELOW_BYTES = 2**22  # a table up to here is read into memory at once
 ATTEMPTS = 100  # at reading a folder that is replaced meanwhile

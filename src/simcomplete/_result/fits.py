@@ -13,7 +13,17 @@ import numpy as np
 from simcomplete.errors import FileFormatError
 
 RANKED = ("rank_shares", "rank_quantiles", "residuals", "simulated")
-FLOATS = ("factor", "factor_below", "dense", "candidates", "diagonal", "spread", "quantiles", *RANKED)
+FLOATS = (
+    "factor",
+    "factor_below",
+    "dense",
+    "candidates",
+    "diagonal",
+    "spread",
+    "quantiles",
+    *RANKED,
+    "match_probabilities",
+)
 TABLES = ("factor", "factor_below", "dense", "candidates", "rank_quantiles", "residuals", "simulated")
 
 
@@ -41,6 +51,8 @@ def check_fit(arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
         "order": (n,),
         "signs": (width,),
         "spread": (n_queries,),
+        "match_ids": (n_queries,),
+        "match_probabilities": (n_queries, 3),
         "factor_below": (n - m, width),
     }
     for name, shape in expected.items():
@@ -52,6 +64,11 @@ def check_fit(arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
     if "quantiles" in arrays:
         _need(arrays["quantiles"].ndim == 1 and len(arrays["quantiles"]) > 1, "quantiles.npy is no list of quantiles")
     _check_ranked(arrays, width)
+    _need(("match_ids" in arrays) == ("match_probabilities" in arrays), "match_ids, match_probabilities: one lacks")
+    if "match_ids" in arrays:
+        _need("spread" in arrays, "match_ids.npy needs spread.npy")
+        inside = bool(((arrays["match_ids"] >= -1) & (arrays["match_ids"] < m)).all())
+        _need(inside, f"match_ids.npy names rows that are none of the {m} candidates")
     if "order" in arrays:
         same = np.array_equal(np.sort(arrays["order"]), np.arange(n))
         _need(same, f"order.npy does not have every position of {n} rows once")
@@ -109,10 +126,10 @@ def check_facts(metadata: Mapping[str, Any]) -> None:
 def _check_types(arrays: Mapping[str, Any]) -> None:
     for name, array in arrays.items():
         kind = np.dtype(array.dtype)
-        if name in FLOATS:
+        if name in (*FLOATS, "match_probabilities"):
             _need(kind.kind == "f", f"{name}.npy holds {kind}, and floating point numbers are needed")
-        elif name == "order":
-            _need(kind.kind in "iu", f"order.npy holds {kind}, and whole numbers are needed")
+        elif name in ("order", "match_ids"):
+            _need(kind.kind in "iu", f"{name}.npy holds {kind}, and whole numbers are needed")
         else:
             _need(kind.kind in "fiu", f"{name}.npy holds {kind}, and numbers are needed")
         if name in TABLES:

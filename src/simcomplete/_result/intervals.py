@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,32 @@ class RankedErrors:
         return np.asarray(np.minimum(np.ceil(n * np.exp((middle[1:] + middle[:-1]) / 2)), n), dtype=np.int64)
 
 
+class Match(NamedTuple):
+    """The candidate that each query may be a copy of, and how likely it is.
+
+    Attributes
+    ----------
+    ids : array of int, shape (n_q,)
+        Position of the likeliest source among the candidates; -1 where nothing is observed.
+    probabilities : array of shape (n_q, 3)
+        That the query is an exact, a near (noise up to a tenth of a standard deviation) or a rough (up to a half) copy.
+    """
+
+    ids: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+
+    @property
+    def copy(self) -> NDArray[np.float64]:
+        """P(copy): the sum of the three."""
+        return np.asarray(self.probabilities.sum(axis=1))
+
+    @property
+    def kinds(self) -> list[str]:
+        """The likeliest of "fresh", "exact", "near" and "rough", query by query."""
+        every = np.column_stack([1 - self.copy, self.probabilities])
+        return [("fresh", "exact", "near", "rough")[i] for i in np.argmax(every, axis=1)]
+
+
 @dataclass(frozen=True)
 class IntervalModel:
     """Half-width of a pair at a level: the level's quantile times the spread of the pair.
@@ -75,6 +101,8 @@ class IntervalModel:
         Of |error| / spread over simulated pairs, at 0, 0.001, ..., 1.
     ranked : RankedErrors or None
         The same by rank, for pairs of a query and a complete row; None where it was not learnt.
+    match : Match or None
+        Which queries may be copies of candidates; None where that was not asked.
 
     Examples
     --------
@@ -90,6 +118,7 @@ class IntervalModel:
     spread: NDArray[np.float64]
     quantiles: NDArray[np.float64]
     ranked: RankedErrors | None = None
+    match: Match | None = None
 
     def half_width(
         self, level: float, rows: NDArray[np.int64], cols: NDArray[np.int64], first_query: int = 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._result.intervals import FINE, RankedErrors, check_level, required
+from simcomplete._result.intervals import FINE, Match, RankedErrors, check_level, required
 from simcomplete._result.matrix import take
 from simcomplete._result.pairs import LEVELS_KEPT, Pairs, joint_levels, pair_blocks, places_among, sampled, share_beyond
 from simcomplete._result.recalibration import CLIP, HALF, logistic, logit, of_threshold, regress, simulated_pairs
@@ -34,6 +34,20 @@ class Probabilities:
             [_shifted(pairs, z[:, 0]), _shifted(pairs, z[:, 1])] for pairs, z in pair_blocks(self, rows, cols, ends)
         ]
         return np.concatenate([b[0] for b in both]), np.concatenate([b[1] for b in both])
+
+    @property
+    def match(self: Any) -> Match:
+        """The candidate that each query may be a copy of, with P(exact), P(near) and P(rough) copy.
+
+        A copy has the same values, exactly or with noise; rows that are only proportional to each other are none.
+        """
+        found = None if self.interval_model is None else self.interval_model.match
+        if found is None:
+            raise InputError(
+                f"this {self.method!r} result has no matches; sc.complete(P, Q, method='posterior') has, from 40 "
+                "complete candidates on, unless copies=False"
+            )
+        return found  # type: ignore[no-any-return]
 
     def quantile(self: Any, p: float, rows: Any = None, cols: Any = None) -> Any:
         """Return what the true similarities are below with probability `p`.

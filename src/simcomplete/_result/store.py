@@ -15,7 +15,7 @@ import numpy as np
 from simcomplete._result.archive import Stored, check_target, read_archive, write_archive
 from simcomplete._result.certificate import Certificate
 from simcomplete._result.fits import RANKED, check_facts, check_fit
-from simcomplete._result.intervals import IntervalModel, RankedErrors
+from simcomplete._result.intervals import IntervalModel, Match, RankedErrors
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.plain import plain
 from simcomplete._result.status import Status
@@ -50,6 +50,8 @@ def to_arrays_and_metadata(done: Completion, *, candidates: bool = True) -> tupl
         short |= {"spread": model.spread, "quantiles": model.quantiles}
         if model.ranked is not None:
             short |= dict(zip(RANKED, astuple(model.ranked), strict=True))
+        if model.match is not None:
+            short |= {"match_ids": model.match.ids, "match_probabilities": model.match.probabilities}
     arrays: dict[str, Stored] = {name: to_numpy(array) for name, array in short.items() if array is not None}
     metadata = {name: plain(getattr(done, name)) for name in SAME_NAME}
     metadata |= {
@@ -127,7 +129,8 @@ def _interval_model(arrays: dict[str, Any]) -> IntervalModel | None:
     if "spread" not in arrays:
         return None
     ranked = RankedErrors(*(np.asarray(to_numpy(arrays[name])) for name in RANKED)) if RANKED[0] in arrays else None
-    return IntervalModel(arrays["spread"], arrays["quantiles"], ranked)
+    match = Match(arrays["match_ids"], arrays["match_probabilities"]) if "match_ids" in arrays else None
+    return IntervalModel(arrays["spread"], arrays["quantiles"], ranked, match)
 
 
 def _from_version_1(metadata: dict[str, Any]) -> dict[str, Any]:

@@ -10,14 +10,34 @@ from numpy.typing import NDArray
 from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._posterior.shared.rows import diagonal_deficit
 from simcomplete._result.completion import Completion
-from simcomplete._result.intervals import IntervalModel
+from simcomplete._result.intervals import IntervalModel, Match
 from simcomplete._result.matrix import SymmetricMatrix
+from simcomplete._result.search import Neighbours, among, check_k
 from simcomplete._rows.derived import UnitRows
 from simcomplete.errors import InputError
 
 
 class PosteriorAnswers:
     """Similarities of new rows with the fitted candidates, and how sure they are."""
+
+    def search(self: Any, X: Any, k: int = 10) -> Neighbours:
+        """Find the `k` most similar candidates of rows with missing values.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_new, n_features)
+            Rows with NaN where a value is missing.
+        k : int
+            How many; more than there are candidates gives all of them.
+
+        Returns
+        -------
+        Neighbours
+            `ids` and `scores`, both (n_new, k), best first.
+        """
+        k = check_k(k)
+        u = self.transform(X)
+        return among(u, self.candidates_, min(k, len(self.candidates_)))
 
     def similarity(self: Any, X: Any) -> NDArray[Any]:
         """Return expected similarities of new rows with the candidates.
@@ -77,6 +97,31 @@ class PosteriorAnswers:
         """
         return self._answer(X).probability(above)  # type: ignore[no-any-return]
 
+    def match(self: Any, X: Any) -> Match:
+        """Return the candidate that each new row may be a copy of, and how likely it is.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_new, n_features)
+            Rows with NaN where a value is missing.
+
+        Returns
+        -------
+        Match
+            `ids`, positions among the candidates; `probabilities` of an exact, a near and a rough copy; their sum
+            `copy`; and `kinds` in words.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from simcomplete.estimators import PosteriorCompleter
+        >>> P = np.random.default_rng(0).random((80, 8))
+        >>> found = PosteriorCompleter(effort="fast").fit(P).match(np.where(np.arange(8) < 6, P[7], np.nan)[None])
+        >>> int(found.ids[0]), found.kinds
+        (7, ['exact'])
+        """
+        return self._answer(X).match  # type: ignore[no-any-return]
+
     def _answer(self: Any, X: Any) -> Completion:
         """The fitted candidates and new rows as a result of their own."""
         Q = self._checked(X, reset=False).astype(np.float64)
@@ -98,5 +143,5 @@ class PosteriorAnswers:
             SymmetricMatrix(factor=factor, diagonal=deficit, unit=True),
             model.candidates.n,
             "posterior",
-            interval_model=IntervalModel(found.uncertainty, model.choice.quantiles, model.errors),
+            interval_model=IntervalModel(found.uncertainty, model.choice.quantiles, model.errors, found.match),
         )

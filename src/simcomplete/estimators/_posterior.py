@@ -16,7 +16,6 @@ from simcomplete._posterior.extend import PosteriorExtension
 from simcomplete._posterior.method import fit_rows
 from simcomplete._posterior.shared.rows import Effort, Objective, PosteriorModel, check_settings
 from simcomplete._result.completion import Completion
-from simcomplete._result.search import Neighbours, among, check_k
 from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.validate import as_array, as_rows, is_out_of_core
 from simcomplete._rows.xp import is_array, is_numpy, on_accelerator, to_numpy
@@ -45,6 +44,8 @@ class PosteriorCompleter(
         How much is tried when calibrating: "fast" only lengths, "full" a grid, "best" a stack of everything.
     objective : {"error", "recall"}
         What the calibration aims at: small squared error, or the right ten nearest.
+    copies, prior : bool, float or None
+        Whether rows may be copies of candidates, and how many are; None for few.
     random_state : int, Generator or None
         Seed of the simulated queries.
 
@@ -75,9 +76,19 @@ class PosteriorCompleter(
     ((1, 4), (1, 3))
     """
 
-    def __init__(self, *, effort: Effort = "full", objective: Objective = "error", random_state: Any = 0) -> None:
+    def __init__(
+        self,
+        *,
+        effort: Effort = "full",
+        objective: Objective = "error",
+        copies: bool = True,
+        prior: float | None = None,
+        random_state: Any = 0,
+    ) -> None:
         self.effort = effort
         self.objective = objective
+        self.copies = copies
+        self.prior = prior
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, masks: Any = None) -> Self:
@@ -196,25 +207,6 @@ class PosteriorCompleter(
         u = self._model.vectors(Q.astype(np.float64)).u.astype(Q.dtype, copy=False)
         return finite_vectors(u, "posterior")
 
-    def search(self, X: Any, k: int = 10) -> Neighbours:
-        """Find the `k` most similar candidates of rows with missing values.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_new, n_features)
-            Rows with NaN where a value is missing.
-        k : int
-            How many; more than there are candidates gives all of them.
-
-        Returns
-        -------
-        Neighbours
-            `ids` and `scores`, both (n_new, k), best first.
-        """
-        k = check_k(k)
-        u = self.transform(X)
-        return among(u, self.candidates_, min(k, len(self.candidates_)))
-
     def complete(self, P: Any, Q: Any = None, *, memory: Any = None, out: Any = None) -> Completion:
         """Complete candidates and queries, calibrated on the queries' own masks; changes nothing that was fitted.
 
@@ -227,7 +219,8 @@ class PosteriorCompleter(
         -------
         Completion
         """
-        own: dict[str, Any] = {"effort": self.effort, "objective": self.objective, "memory": memory, "out": out}
+        own: dict[str, Any] = {name: getattr(self, name) for name in ("effort", "objective", "copies", "prior")}
+        own |= {"memory": memory, "out": out}
         return complete(P, Q, method="posterior", random_state=self.random_state, **own)
 
     def _candidates(self, X: Any) -> RowTable:
@@ -242,6 +235,7 @@ class PosteriorCompleter(
     def _calibrate(self, table: RowTable, masks: Any, rng: np.random.Generator) -> None:
         shown = self._shown(masks, table.d, rng)
         own: dict[str, Any] = {"effort": self.effort, "objective": self.objective, "growing": True}
+        own |= {"copies": self.copies, "prior": self.prior}
         self._keep_candidates(CandidateModel.fit(table, shown, rng=rng, **own))
 
     def _shown(self, masks: Any, d: int, rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from simcomplete._posterior.candidates.conditional import RIDGE_NEIGHBOURS, CandidateHoldout, Queries
 from simcomplete._posterior.candidates.moments import PassResult, Space, Statistics, WideStatistics, is_wide
-from simcomplete._posterior.candidates.source import Candidates, no_positions
+from simcomplete._posterior.candidates.source import Candidates, Played, no_positions
 from simcomplete._posterior.shared.lengths import COPY
 from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, Nearest
 from simcomplete._posterior.shared.rows import (
@@ -35,6 +35,7 @@ POOL_ROWS = 2000  # rows of a pool at least
 MAX_DRAWN_ROWS = 4000  # rows of a pool that is a part of the candidates, at most
 OTHERS = 500  # rows that simulated queries are compared with
 MIN_CANDIDATES = 40  # with fewer there is nothing to calibrate on
+LEAST_VARIANCE = 0.05  # of a feature, in means of all, where copies are looked for
 SIMULATED = 200  # held-out candidates
 STREAM_ABOVE_VALUES = 2**22  # from here on passes by block are cheaper than everything at once
 STREAM_ABOVE_ON_ACCELERATOR = 2**20  # fewer values are brought here
@@ -92,8 +93,8 @@ class SimulatedQueries:
     ----------
     values, observed : array of shape (rows, d)
         Values with 0 where they are hidden, and the mask.
-    unit : array of shape (rows, d)
-        The held-out rows with nothing hidden, made unit.
+    held, unit : array of int, array of shape (rows, d)
+        Where the held-out rows are, and the rows with nothing hidden, made unit.
     others, at : array of shape (m, d), array of int
         Unit rows of other candidates, and where these are.
     truth : array of shape (rows, m)
@@ -108,6 +109,7 @@ class SimulatedQueries:
 
     values: Matrix
     observed: Mask
+    held: NDArray[np.int64]
     unit: Matrix
     others: Matrix
     at: NDArray[np.int64]
@@ -148,6 +150,7 @@ class SimulatedQueries:
         return cls(
             np.where(shown, pool.raw[held], 0.0),
             shown,
+            pool.positions[held],
             unit[held],
             others,
             pool.positions[at],
@@ -245,6 +248,15 @@ class Gathered:
             )
             for name, sums in self.result.sums.items()
         }
+
+    @property
+    def played(self) -> Played | None:
+        """What it takes to learn how copies look."""
+        if self.simulated is None:
+            return None
+        variances = self.pool.raw.var(axis=0)
+        deviations = np.sqrt(np.maximum(variances, LEAST_VARIANCE * variances.mean()))
+        return Played(self.simulated.held, self.simulated.observed, np.where(deviations > 0, deviations, 1.0))
 
     def holdout(self) -> CandidateHoldout:
         """Simulated queries among the candidates that are neither held out nor copies of such."""

@@ -15,19 +15,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._posterior.candidates.conditional import CandidateHoldout, Queries
+from simcomplete._posterior.candidates.copies import ODDS, CopyModel, features, learn_copies, mixed
 from simcomplete._posterior.candidates.fitting import Gathered, pool_size
 from simcomplete._posterior.candidates.grid import GridChoice, learn_fast, learn_grid, untrained
 from simcomplete._posterior.candidates.moments import Space, Statistics, WideStatistics
-from simcomplete._posterior.candidates.source import Candidates, no_positions
+from simcomplete._posterior.candidates.source import (
+    Agreement,
+    Candidates,
+    NeighbourRows,
+    Played,
+    no_positions,
+    squared_distances,
+)
 from simcomplete._posterior.candidates.stack import Stack, learn_stack
 from simcomplete._posterior.shared.lengths import LEAST_GAP
-from simcomplete._posterior.shared.neighbours import Nearest
+from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, Nearest
 from simcomplete._posterior.shared.rows import Effort, Objective, ObservedRows, Vectors, check_settings
-from simcomplete._result.intervals import RankedErrors
+from simcomplete._result.intervals import Match, RankedErrors
 from simcomplete._rows.table import RowTable
 from simcomplete._types import Mask, Matrix
 
 PASS_QUERIES = 1024  # queries in one pass
+FARTHEST_COPY = 0.5  # mean squared difference, in variances, from which a candidate is no source
 BATCH = 256  # queries whose neighbours are in memory at a time
 LEARN: dict[str, Callable[[CandidateHoldout, Objective], GridChoice | Stack]] = {
     "full": learn_grid,
@@ -50,6 +59,10 @@ class CandidateModel:
         How queries are completed.
     errors : RankedErrors or None
         How wrong the simulated queries' similarities were, by rank; None where there was nothing to learn from.
+    played : Played or None
+        What it takes to learn how copies of candidates look; None where they are not looked for.
+    prior : float or None
+        Share of queries that are copies; None for what is usual.
 
     Examples
     --------
@@ -66,6 +79,9 @@ class CandidateModel:
     spaces: dict[str, Space]
     choice: GridChoice | Stack
     errors: RankedErrors | None = field(default=None, repr=False)
+    played: Played | None = field(default=None, repr=False)
+    prior: float | None = None
+    _learnt: dict[str, CopyModel] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def fit(
@@ -78,6 +94,8 @@ class CandidateModel:
         objective: Objective = "error",
         growing: bool = False,
         progress: bool | None = False,
+        copies: bool = False,
+        prior: float | None = None,
     ) -> CandidateModel:
         """Take complete candidates and calibrate on some of them that lose what `masks` (True = observed) lack.
 
@@ -95,10 +113,12 @@ class CandidateModel:
             Keep more candidates in memory, because some are to be added and removed.
         progress : bool, optional
             None shows progress on a terminal, False never.
+        copies, prior : bool, float or None
+            Whether queries may be copies of candidates, and how many are.
         """
         check_settings(effort, objective)
         gathered = Gathered.of(table, masks, None, rng, effort, growing=growing, progress=progress)
-        return cls._learnt(gathered, effort, objective)
+        return cls._calibrated(gathered, effort, objective, copies, prior)
 
     @classmethod
     def fit_transform(
@@ -110,18 +130,22 @@ class CandidateModel:
         effort: Effort = "full",
         objective: Objective = "error",
         progress: bool | None = False,
+        copies: bool = False,
+        prior: float | None = None,
     ) -> tuple[CandidateModel, Vectors]:
         """Calibrate for the masks of queries (NaN where missing), and turn them into vectors on the way."""
         check_settings(effort, objective)
         masks, first = ~np.isnan(queries), queries[:PASS_QUERIES]
         gathered = Gathered.of(table, masks, first, rng, effort, growing=False, progress=progress)
-        model = cls._learnt(gathered, effort, objective)
+        model = cls._calibrated(gathered, effort, objective, copies, prior)
         done = model._in_batches(gathered.queries, gathered.near)
         rest = queries[PASS_QUERIES:]
         return model, _joined([done, model.vectors(rest)]) if len(rest) else done
 
     @classmethod
-    def _learnt(cls, gathered: Gathered, effort: Effort, objective: Objective) -> CandidateModel:
+    def _calibrated(
+        cls, gathered: Gathered, effort: Effort, objective: Objective, copies: bool, prior: float | None
+    ) -> CandidateModel:
         if gathered.simulated is None:
             return cls(gathered.candidates, gathered.spaces, untrained(gathered.candidates.n))
         holdout = gathered.holdout()
@@ -130,7 +154,8 @@ class CandidateModel:
         assert u is not None  # as all that is learnt on simulated queries
         spread = np.sqrt(np.maximum(1 - np.sum(u * u, axis=1), LEAST_GAP))
         errors = RankedErrors(*holdout.ranked(u), (holdout.unit - u) / spread[:, None], u)
-        return cls(gathered.candidates, gathered.spaces, replace(choice, rehearsed=None), errors)
+        played = gathered.played if copies else None
+        return cls(gathered.candidates, gathered.spaces, replace(choice, rehearsed=None), errors, played, prior)
 
     @property
     def unit(self) -> Any:
@@ -162,17 +187,63 @@ class CandidateModel:
         return _joined([self._vectors(rows.some(batch), near.some(batch, self.choice.most)) for batch in batches])
 
     def _vectors(self, rows: ObservedRows, near: Nearest) -> Vectors:
-        neighbours = self.candidates.neighbour_rows(near, self.choice.spaces)
+        spaces = self.choice.spaces if self.played is None else tuple(dict.fromkeys((*self.choice.spaces, "raw")))
+        neighbours = self.candidates.neighbour_rows(near, spaces)
         queries = Queries(rows.values, rows.observed, neighbours, self.candidates)
         u, length = self.choice.vectors(self.spaces, queries)
         complete = rows.observed.all(axis=1)
         u[complete] = rows.unit[complete]  # known exactly
         length[complete] = 1.0
         length[~u.any(axis=1)] = 0.0  # a row of zeros points nowhere
-        return Vectors(u * length[:, None], length)
+        found = Vectors(u * length[:, None], length)
+        return found if self.played is None else self._with_copies(rows, near, neighbours, found)
+
+    def _with_copies(self, rows: ObservedRows, near: Nearest, neighbours: NeighbourRows, found: Vectors) -> Vectors:
+        """Vectors of rows of which some may be copies of their neighbours; the others stay as they are."""
+        assert self.played is not None  # as the caller knows
+        raw, places = neighbours.rows["raw"], neighbours.near.ids[:, :MAX_NEIGHBOURS]
+        deviations = self.played.deviations
+        distances = np.array(
+            [
+                squared_distances(q, o, raw[ids], deviations)
+                for q, o, ids in zip(rows.values, rows.observed, places, strict=True)
+            ]
+        ).reshape(places.shape)
+        first = np.argmin(distances, axis=1) if len(rows.values) else np.zeros(0, dtype=np.int64)
+        seen = rows.observed.any(axis=1)
+        ids = np.where(seen, np.take_along_axis(near.ids, first[:, None], axis=1)[:, 0], -1)
+        likely = np.flatnonzero(seen & (np.min(distances, axis=1, initial=np.inf) <= FARTHEST_COPY))
+        p = np.zeros((len(ids), 3))
+        if not len(likely):
+            return replace(found, match=Match(ids, p))
+        values, observed = rows.values[likely], rows.observed[likely]
+        copying = self._copying()
+        agreement = Agreement.of(values, observed, [raw[places[row]] for row in likely], deviations)
+        x, count = features(agreement, values, observed, self.spaces["unit"]), observed.sum(axis=1)
+        p[likely] = copying.probabilities(x, count, self.prior)
+        weight = copying.probabilities(x, count, self.prior, ODDS).sum(axis=1)
+        weight[observed.all(axis=1)] = 0.0  # whose vector is known
+        u, length = found.u.copy(), found.length.copy()
+        u[likely] = mixed(u[likely], weight, agreement, observed, float(np.sum(deviations**2)))
+        moved = likely[weight > 0]
+        length[moved] = np.minimum(np.sqrt(np.sum(u[moved] ** 2, axis=1)), 1.0)
+        return Vectors(u, length, Match(ids, p))
+
+    def _copying(self) -> CopyModel:
+        """How copies look: learnt when a row first comes near to a candidate, from what was seen at the fit."""
+        if "copies" not in self._learnt:
+            assert self.played is not None  # as the caller knows
+            self._learnt["copies"] = learn_copies(self.candidates, self.spaces["unit"], self.played)
+        return self._learnt["copies"]
+
+    def _settle_copies(self) -> None:
+        """Learn what copies look like before candidates change, to whose positions it refers."""
+        if self.played is not None:
+            self._copying()
 
     def with_rows(self, X: Matrix) -> CandidateModel:
         """The model with more candidates, by exact updates; what was chosen stays."""
+        self._settle_copies()
         candidates = self.candidates.with_rows(X)
         added = np.arange(self.candidates.n, candidates.n)
         forms = candidates.rows(added, tuple(self.spaces))
@@ -191,6 +262,7 @@ class CandidateModel:
 
     def without(self, gone: NDArray[np.int64]) -> CandidateModel:
         """The model with some candidates removed, by exact downdates; what was chosen stays."""
+        self._settle_copies()
         rest = np.setdiff1d(np.arange(self.candidates.n), gone)
         forms = self.candidates.rows(gone, tuple(self.spaces))
         candidates = self.candidates.without(rest)
@@ -210,7 +282,10 @@ class CandidateModel:
 
 
 def _joined(parts: list[Vectors]) -> Vectors:
-    return Vectors(np.concatenate([part.u for part in parts]), np.concatenate([part.length for part in parts]))
+    u, length = np.concatenate([part.u for part in parts]), np.concatenate([part.length for part in parts])
+    matches = [part.match for part in parts if part.match is not None]
+    match = Match(*(np.concatenate(both) for both in zip(*matches, strict=True))) if matches else None
+    return Vectors(u, length, match)
 
 
 def _wide_statistics(candidates: Candidates, space: str) -> WideStatistics:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ from simcomplete._rows.derived import UnitRows
 from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.xp import Array, to_numpy
 from simcomplete._types import Mask, Matrix
+
+APART = 10  # distances that tell a copy: to the best and nine others
+SOURCES = 8  # likeliest candidates that enter a vector
 
 
 def no_positions() -> NDArray[np.int64]:
@@ -55,6 +59,70 @@ class NeighbourRows:
     def squares(self) -> dict[str, Matrix]:
         """Squared rows in each space, for the neighbours' variance."""
         return {name: rows * rows for name, rows in self.rows.items()}
+
+
+class Played(NamedTuple):
+    """Candidates to learn from how copies look: positions, what is seen of each, deviations of the features."""
+
+    positions: NDArray[np.int64]
+    observed: Mask
+    deviations: Matrix
+
+
+class Agreement(NamedTuple):
+    """How far rows are from their nearest candidates on what is observed of them.
+
+    Attributes
+    ----------
+    distances : array of shape (rows, k)
+        Mean squared differences in units of each feature's variance, rising; inf where a row has fewer neighbours.
+    apart : array of shape (rows, 10)
+        The first of them, then those of candidates that are not the same as the first.
+    first, rival : array of shape (rows, d)
+        The nearest candidate, and the next that is not the same.
+    sources : array of shape (rows, 8, d)
+        The nearest, twins included.
+    """
+
+    distances: Matrix
+    apart: Matrix
+    first: Matrix
+    rival: Matrix
+    sources: Matrix
+
+    @classmethod
+    def of(cls, values: Matrix, observed: Mask, neighbours: list[Matrix], deviations: Matrix) -> Agreement:
+        """Compare rows with their own neighbours, given as rows in the same units; equal distances stay in order."""
+        rows, d = values.shape
+        most = max(len(each) for each in neighbours)
+        found = cls(
+            np.full((rows, most), np.inf),
+            np.empty((rows, APART)),
+            np.empty((rows, d)),
+            np.empty((rows, d)),
+            np.zeros((rows, SOURCES, d)),
+        )
+        for row, near in enumerate(neighbours):
+            e = squared_distances(values[row], observed[row], near, deviations)
+            order = np.argsort(e, kind="stable")
+            e = e[order]
+            alike = int(np.searchsorted(e, e[0], side="right"))  # twins are equally far
+            twin = np.zeros(len(e), dtype=bool)
+            twin[:alike] = (near[order[:alike]] == near[order[0]]).all(axis=1)
+            others = np.flatnonzero(~twin)
+            others = others if len(others) else np.array([len(near) - 1])
+            found.distances[row, : len(e)] = e
+            found.apart[row] = e[np.concatenate([[0], others[np.minimum(np.arange(APART - 1), len(others) - 1)]])]
+            found.first[row], found.rival[row] = near[order[0]], near[order[others[0]]]
+            found.sources[row, : min(SOURCES, len(near))] = near[order[:SOURCES]]
+        return found
+
+
+def squared_distances(q: Matrix, observed: Mask, rows: Matrix, deviations: Matrix) -> Matrix:
+    """Mean squared differences of one row and others, over what is observed of it, in the features' deviations."""
+    seen = np.flatnonzero(observed)
+    gap = (rows[:, seen] - q[seen]) / deviations[seen]
+    return np.asarray(np.sum(gap * gap, axis=1) / max(len(seen), 1))
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from simcomplete._result.intervals import Match
 from simcomplete._rows.xp import Array, namespace, to_numpy
 from simcomplete._types import Mask, Matrix
 from simcomplete.errors import InputError
@@ -155,6 +156,7 @@ class Vectors:
 
     u: Matrix
     length: Matrix
+    match: Match | None = None
 
     @property
     def uncertainty(self) -> Matrix:

@@ -1,0 +1,155 @@
+"""Queries that are candidates themselves, with values missing and with noise."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.metrics import roc_auc_score
+
+import simcomplete as sc
+from simcomplete._posterior.candidates.copies import CopyModel, mixed
+from simcomplete._posterior.candidates.model import CandidateModel
+from simcomplete._posterior.candidates.source import Agreement
+from simcomplete._rows.table import HeldRows
+from simcomplete.errors import InputError
+
+
+def unit(X):
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    """400 candidates, 100 fresh queries and 100 copies of candidates, 80 % of the values missing."""
+    rng = np.random.default_rng(4)
+    X = load_digits().data[rng.permutation(1797)]
+    P, fresh, source = X[:400], X[400:500].copy(), rng.choice(400, 100, replace=False)
+    copies = P[source].copy()
+    for Q in (fresh, copies):
+        Q[np.argsort(rng.random(Q.shape), axis=1) < 51] = np.nan
+    model = CandidateModel.fit(HeldRows(P), ~np.isnan(fresh), rng=np.random.default_rng(0), effort="fast", copies=True)
+    return P, fresh, copies, source, model
+
+
+def test_exact_copies_are_found_and_ranked_first(digits):
+    P, fresh, copies, source, model = digits
+    found, other = model.vectors(copies), model.vectors(fresh)
+    assert np.mean(np.argmax(found.u @ unit(P).T, axis=1) == source) > 0.95
+    assert np.mean(found.match.ids == source) > 0.95
+    y = np.r_[np.ones(100), np.zeros(100)]
+    assert roc_auc_score(y, np.r_[found.match.copy, other.match.copy]) > 0.98
+    assert np.mean(found.match.copy) > 0.5 > 0.1 > np.mean(other.match.copy)
+
+
+def test_noisy_copies_are_ranked_first_more_often_than_without(digits):
+    P, _, copies, source, model = digits
+    noisy = copies + 0.1 * np.sqrt(np.maximum(P.var(axis=0), 0.05 * P.var(axis=0).mean())) * np.random.default_rng(
+        0
+    ).standard_normal(copies.shape)
+    first = [
+        np.mean(np.argmax(each.vectors(noisy).u @ unit(P).T, axis=1) == source)
+        for each in (model, replace(model, played=None))
+    ]
+    assert first[0] > 0.85 and first[0] > first[1] + 0.2
+
+
+def test_fresh_queries_lose_nothing(digits):
+    P, fresh, _, _, model = digits
+    rng = np.random.default_rng(4)
+    T = unit(load_digits().data[rng.permutation(1797)][400:500]) @ unit(P).T
+    error = [np.sum((each.vectors(fresh).u @ unit(P).T - T) ** 2) for each in (model, replace(model, played=None))]
+    assert error[0] < 1.02 * error[1]
+
+
+def test_switched_off_nothing_is_changed(digits):
+    P, fresh, copies, _, _ = digits
+    Q = np.concatenate([fresh, copies])
+    off = sc.complete(P, Q, method="posterior", effort="fast", copies=False)
+    model = CandidateModel.fit(HeldRows(P), ~np.isnan(Q), rng=np.random.default_rng(0), effort="fast")
+    np.testing.assert_allclose(np.asarray(off.factor)[400:], model.vectors(Q).u, atol=1e-12)
+    with pytest.raises(InputError, match="copies=False"):
+        _ = off.match
+
+
+def test_each_row_by_itself_and_valid(digits):
+    _, fresh, copies, _, model = digits
+    Q = np.concatenate([fresh[:20], copies[:20], np.full((1, 64), np.nan), load_digits().data[:1]])
+    together = model.vectors(Q)
+    assert np.isfinite(together.u).all() and (np.linalg.norm(together.u, axis=1) <= 1 + 1e-12).all()
+    for row in range(0, 42, 5):
+        alone = model.vectors(Q[row : row + 1])
+        np.testing.assert_allclose(alone.u[0], together.u[row], atol=1e-12)
+        np.testing.assert_allclose(alone.match.probabilities[0], together.match.probabilities[row], atol=1e-9)
+    assert together.match.ids[40] == -1 and not together.match.probabilities[40].any()
+
+
+def test_the_prior_moves_probabilities(digits):
+    _, _, copies, _, model = digits
+    few, many = (replace(model, prior=prior).vectors(copies).match.copy for prior in (0.001, 0.5))
+    assert (few <= many + 1e-12).all() and many.mean() > few.mean()
+
+
+def test_streamed_and_dask(digits, streaming):
+    da = pytest.importorskip("dask.array")
+    P, fresh, copies, source, _ = digits
+    Q = np.concatenate([fresh[:30], copies[:30]])
+    kept = sc.complete(P, Q, method="posterior", effort="fast")
+    streaming()
+    for given in (P, da.from_array(P, chunks=(150, 64))):
+        done = sc.complete(given, Q, method="posterior", effort="fast")
+        np.testing.assert_allclose(np.asarray(done.factor)[400:], np.asarray(kept.factor)[400:], atol=1e-9)
+        np.testing.assert_array_equal(done.match.ids, kept.match.ids)
+        np.testing.assert_allclose(done.match.probabilities, kept.match.probabilities, atol=1e-6)
+    assert np.mean(kept.match.ids[30:] == source[:30]) > 0.9
+
+
+def test_saved_estimator_and_forgetting(digits, tmp_path):
+    P, fresh, copies, source, _ = digits
+    done = sc.complete(P, copies, method="posterior", effort="fast")
+    done.save(tmp_path / "saved")
+    after = sc.load(tmp_path / "saved")
+    np.testing.assert_array_equal(after.match.ids, done.match.ids)
+    np.testing.assert_array_equal(after.match.probabilities, done.match.probabilities)
+    model = sc.PosteriorCompleter(effort="fast").fit(P, masks=~np.isnan(fresh))
+    before = model.match(copies[:5])
+    assert before.kinds.count("fresh") <= 2
+    model.forget(source[:5])
+    gone = model.match(copies[:5])
+    assert (gone.copy < before.copy).all()
+
+
+def test_duplicated_candidates_make_copies_common():
+    rng = np.random.default_rng(0)
+    P = np.repeat(rng.random((60, 10)), 2, axis=0)
+    Q = np.where(rng.random((20, 10)) < 0.4, np.nan, P[:20])
+    done = sc.complete(P, Q, method="posterior", effort="fast")
+    assert np.isfinite(np.asarray(done.factor)).all()
+    assert (done.match.copy > 0.5).mean() > 0.8
+    np.testing.assert_array_equal(done.match.ids // 2, np.arange(20) // 2)
+
+
+def test_mixture_of_known_numbers():
+    # One neighbour at distance 0, one far away: all weight on the first, whose length stays 1.
+    q, seen = np.array([[3.0, 0.0]]), np.array([[True, False]])
+    near = Agreement.of(q, seen, [np.array([[30.0, 1.0], [3.0, 4.0]])], np.ones(2))
+    np.testing.assert_allclose(near.distances, [[0.0, 729.0]])
+    np.testing.assert_array_equal(near.first, [[3.0, 4.0]])
+    u = mixed(np.array([[0.0, 0.5]]), np.array([0.25]), near, seen, 2.0)
+    np.testing.assert_allclose(u, [[0.25 * 0.6, 0.75 * 0.5 + 0.25 * 0.8]])
+
+
+def test_evidence_is_bounded_by_what_is_seen():
+    # A score of 50 nats for "exact" counts as at most one nat for each of 2 observed values.
+    weights = np.zeros((36, 4))
+    weights[0, 1] = 50.0
+    zeros = np.zeros(7)
+    model = CopyModel(weights, zeros, zeros, zeros, zeros + 1, np.array([0.1, 0.0, 0.0]))
+    odds = 0.1 / 0.9 * np.exp(2)
+    np.testing.assert_allclose(model.probabilities(np.zeros((1, 7)), np.array([2]), None)[0, 0], odds / (1 + odds))
+
+
+@pytest.mark.parametrize("given", [{"prior": 0}, {"prior": 1.5}, {"copies": "yes"}])
+def test_what_is_refused(given):
+    with pytest.raises(InputError, match=next(iter(given))):
+        sc.complete(np.ones((3, 2)), np.ones((1, 2)), method="posterior", **given)
