@@ -81,7 +81,7 @@ def complete(
         "memory": memory,
     }
     method_parameters = parse_parameters(param or [], taken=list(DEFAULT))
-    P, Q = _samples(candidates, queries, key, header)
+    P, Q = read_samples(candidates, queries, key, header)
     done = api.complete(P, Q, **settings, **method_parameters)
     done.save(output, overwrite=overwrite)
     if not done.status.ok:
@@ -95,7 +95,7 @@ def complete(
         print_line(f"saved: {output}")
 
 
-def _samples(candidates: Path, queries: Path | None, key: str | None, header: bool | None) -> tuple[Any, Any]:
+def read_samples(candidates: Path, queries: Path | None, key: str | None, header: bool | None) -> tuple[Any, Any]:
     """Read the files; candidates that are read by block are returned as a path."""
     others = [] if queries is None else [queries]
     if is_read_by_block(candidates):

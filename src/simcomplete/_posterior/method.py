@@ -216,9 +216,9 @@ def memory_of_candidates(s: Sizes, effort: str) -> float:
     n = min(s.n, MAX_DRAWN_ROWS) if streamed else s.n
     simulated = min(SIMULATED, s.n_candidates // 4)
     asked = min(s.n_queries, PASS_QUERIES) + simulated
-    cosines = 3.9 * n * asked
+    cosines = 5.0 * n * asked
     if streamed:
-        cosines = 1.5 * n * asked + 4 * s.n + 0.5 * block(s.n_candidates * (5 * d + 4 * asked))
+        cosines = 1.8 * n * asked + 4 * s.n + 0.6 * block(s.n_candidates * (5 * d + 4 * asked))
     learnt = 85 * simulated * d + 29 * simulated * min(OTHERS, n - simulated) if effort == "best" else 0
     table = (9 if wide else 2 * spaces) * n * d + (0 if wide else 7 * spaces + 2) * d**2
     return table + spaces * min(s.n_queries, BATCH) * numbers_per_mask(s) + max(cosines, learnt)
@@ -252,7 +252,7 @@ METHODS = (
             parameter(
                 "objective", "error", Words("error", "recall"), meaning="small squared error, or the ten nearest found"
             ),
-            parameter("copies", True, Flag(), meaning="whether queries may be candidates themselves, with noise"),
+            parameter("copies", False, Flag(), meaning="whether queries may be candidates themselves, with noise"),
             parameter(
                 "prior", None, Number(0.0, MOST_COPIES, above=True), meaning="share of queries that are; None: few"
             ),

@@ -87,7 +87,7 @@ def _check_ranked(arrays: Mapping[str, Any], width: int) -> None:
         shares, table, residuals, simulated = (arrays[name] for name in RANKED)
         fits = shares.ndim == 1 and len(shares) == len(table) > 0 and table.shape[1] > 1
         _need(fits, "rank_shares.npy and rank_quantiles.npy do not fit each other")
-        same = residuals.shape == simulated.shape and residuals.shape[1] == width and len(residuals) > 0
+        same = residuals.shape == simulated.shape and residuals.shape[1] in (width, width or residuals.shape[1])
         _need(same, f"residuals.npy, simulated.npy hold {residuals.shape}, {simulated.shape}, not (rows, {width})")
 
 

@@ -44,8 +44,8 @@ class Probabilities:
         found = None if self.interval_model is None else self.interval_model.match
         if found is None:
             raise InputError(
-                f"this {self.method!r} result has no matches; sc.complete(P, Q, method='posterior') has, from 40 "
-                "complete candidates on, unless copies=False"
+                f"this {self.method!r} result has no matches; sc.complete(P, Q, method='posterior', copies=True) "
+                "has, from 40 complete candidates on"
             )
         return found  # type: ignore[no-any-return]
 
@@ -148,7 +148,7 @@ class Probabilities:
         require(8 * 3 * int(n) * len(picked) * len(among), f"{n} draws", "draw fewer, or of fewer rows and cols")
         rng = random_state if isinstance(random_state, np.random.Generator) else np.random.default_rng(random_state)
         model = required(self.interval_model, self.method)
-        if model.ranked is None:
+        if model.ranked is None or self.matrix.factor is None:
             levels = rng.random((int(n), len(picked), len(among)))
         else:
             order = joint_levels(self.matrix, model.ranked, among)  # (cols, simulated)
@@ -181,7 +181,7 @@ class Probabilities:
             0 beyond the 200 (or 20 k) largest estimates.
         """
         model = required(self.interval_model, self.method)
-        if model.ranked is None or self.all_rows_are_queries:
+        if model.ranked is None or self.all_rows_are_queries or self.matrix.factor is None:
             raise InputError("top_probability needs complete candidates apart from queries: sc.complete(P, Q)")
         picked = positions_of(self._resolve("queries" if rows is None else rows, "rows"))
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= self.n_candidates:
@@ -208,7 +208,7 @@ class Probabilities:
 def threshold_regression(done: Completion, t: float) -> NDArray[np.float64] | None:
     """How P(similarity > t) of simulated pairs has to be changed; None where that cannot be told."""
     model = required(done.interval_model, done.method)
-    if model.ranked is None or done.all_rows_are_queries:
+    if model.ranked is None or done.all_rows_are_queries or done.matrix.factor is None:
         return None
     at = sampled(done.n_candidates)
     estimate, truth = simulated_pairs(model.ranked, to_numpy(take(done.matrix.factor, at)))

@@ -116,7 +116,8 @@ class PosteriorAnswers:
         >>> import numpy as np
         >>> from simcomplete.estimators import PosteriorCompleter
         >>> P = np.random.default_rng(0).random((80, 8))
-        >>> found = PosteriorCompleter(effort="fast").fit(P).match(np.where(np.arange(8) < 6, P[7], np.nan)[None])
+        >>> model = PosteriorCompleter(effort="fast", copies=True).fit(P)
+        >>> found = model.match(np.where(np.arange(8) < 6, P[7], np.nan)[None])
         >>> int(found.ids[0]), found.kinds
         (7, ['exact'])
         """

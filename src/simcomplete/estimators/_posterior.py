@@ -81,7 +81,7 @@ class PosteriorCompleter(
         *,
         effort: Effort = "full",
         objective: Objective = "error",
-        copies: bool = True,
+        copies: bool = False,
         prior: float | None = None,
         random_state: Any = 0,
     ) -> None:

@@ -68,7 +68,7 @@ def test_switched_off_nothing_is_changed(digits):
     off = sc.complete(P, Q, method="posterior", effort="fast", copies=False)
     model = CandidateModel.fit(HeldRows(P), ~np.isnan(Q), rng=np.random.default_rng(0), effort="fast")
     np.testing.assert_allclose(np.asarray(off.factor)[400:], model.vectors(Q).u, atol=1e-12)
-    with pytest.raises(InputError, match="copies=False"):
+    with pytest.raises(InputError, match="copies=True"):
         _ = off.match
 
 
@@ -94,10 +94,10 @@ def test_streamed_and_dask(digits, streaming):
     da = pytest.importorskip("dask.array")
     P, fresh, copies, source, _ = digits
     Q = np.concatenate([fresh[:30], copies[:30]])
-    kept = sc.complete(P, Q, method="posterior", effort="fast")
+    kept = sc.complete(P, Q, method="posterior", effort="fast", copies=True)
     streaming()
     for given in (P, da.from_array(P, chunks=(150, 64))):
-        done = sc.complete(given, Q, method="posterior", effort="fast")
+        done = sc.complete(given, Q, method="posterior", effort="fast", copies=True)
         np.testing.assert_allclose(np.asarray(done.factor)[400:], np.asarray(kept.factor)[400:], atol=1e-9)
         np.testing.assert_array_equal(done.match.ids, kept.match.ids)
         np.testing.assert_allclose(done.match.probabilities, kept.match.probabilities, atol=1e-6)
@@ -106,12 +106,12 @@ def test_streamed_and_dask(digits, streaming):
 
 def test_saved_estimator_and_forgetting(digits, tmp_path):
     P, fresh, copies, source, _ = digits
-    done = sc.complete(P, copies, method="posterior", effort="fast")
+    done = sc.complete(P, copies, method="posterior", effort="fast", copies=True)
     done.save(tmp_path / "saved")
     after = sc.load(tmp_path / "saved")
     np.testing.assert_array_equal(after.match.ids, done.match.ids)
     np.testing.assert_array_equal(after.match.probabilities, done.match.probabilities)
-    model = sc.PosteriorCompleter(effort="fast").fit(P, masks=~np.isnan(fresh))
+    model = sc.PosteriorCompleter(effort="fast", copies=True).fit(P, masks=~np.isnan(fresh))
     before = model.match(copies[:5])
     assert before.kinds.count("fresh") <= 2
     model.forget(source[:5])
@@ -123,7 +123,7 @@ def test_duplicated_candidates_make_copies_common():
     rng = np.random.default_rng(0)
     P = np.repeat(rng.random((60, 10)), 2, axis=0)
     Q = np.where(rng.random((20, 10)) < 0.4, np.nan, P[:20])
-    done = sc.complete(P, Q, method="posterior", effort="fast")
+    done = sc.complete(P, Q, method="posterior", effort="fast", copies=True)
     assert np.isfinite(np.asarray(done.factor)).all()
     assert (done.match.copy > 0.5).mean() > 0.8
     np.testing.assert_array_equal(done.match.ids // 2, np.arange(20) // 2)

@@ -24,8 +24,8 @@ from simcomplete._posterior.candidates.source import (
     Candidates,
     NeighbourRows,
     Played,
+    mean_squared_gaps,
     no_positions,
-    squared_distances,
 )
 from simcomplete._posterior.candidates.stack import Stack, learn_stack
 from simcomplete._posterior.shared.lengths import LEAST_GAP
@@ -205,7 +205,7 @@ class CandidateModel:
         deviations = self.played.deviations
         distances = np.array(
             [
-                squared_distances(q, o, raw[ids], deviations)
+                mean_squared_gaps(q, o, raw[ids], deviations)
                 for q, o, ids in zip(rows.values, rows.observed, places, strict=True)
             ]
         ).reshape(places.shape)

@@ -103,7 +103,7 @@ class Agreement(NamedTuple):
             np.zeros((rows, SOURCES, d)),
         )
         for row, near in enumerate(neighbours):
-            e = squared_distances(values[row], observed[row], near, deviations)
+            e = mean_squared_gaps(values[row], observed[row], near, deviations)
             order = np.argsort(e, kind="stable")
             e = e[order]
             alike = int(np.searchsorted(e, e[0], side="right"))  # twins are equally far
@@ -118,7 +118,7 @@ class Agreement(NamedTuple):
         return found
 
 
-def squared_distances(q: Matrix, observed: Mask, rows: Matrix, deviations: Matrix) -> Matrix:
+def mean_squared_gaps(q: Matrix, observed: Mask, rows: Matrix, deviations: Matrix) -> Matrix:
     """Mean squared differences of one row and others, over what is observed of it, in the features' deviations."""
     seen = np.flatnonzero(observed)
     gap = (rows[:, seen] - q[seen]) / deviations[seen]

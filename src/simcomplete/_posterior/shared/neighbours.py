@@ -116,9 +116,11 @@ class Probes:
         they can matter beside the last neighbour kept, are summed again by themselves, in an order of their own.
         """
         noise = min(RESOLUTION * float(np.finfo(np.float64).eps) * (8 + unit.shape[1] / 4), 0.5)
-        doubtful = np.abs(scaled - steps) >= 0.5 - noise
+        np.abs(np.subtract(scaled, steps, out=scaled), out=scaled)  # in place: these are the largest arrays there are
+        doubtful = scaled >= 0.5 - noise
         doubtful &= steps >= last - 2
-        rows, columns = np.nonzero(doubtful & np.isfinite(steps))
+        doubtful &= steps > -np.inf
+        rows, columns = np.nonzero(doubtful)
         before = steps[rows, columns]
         for part in row_blocks(len(rows), 8 * 6 * unit.shape[1]):
             r, c = rows[part], columns[part]

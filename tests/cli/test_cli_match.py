@@ -1,0 +1,34 @@
+"""`simcomplete match`: copies with gaps, as JSON or .csv."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def tables(folder):
+    rng = np.random.default_rng(0)
+    P = rng.random((120, 12))
+    Q = np.where(rng.random((6, 12)) < 0.3, np.nan, np.concatenate([P[[5, 9, 70]], rng.random((3, 12))]))
+    np.save("many.npy", P)
+    np.save("some.npy", Q)
+
+
+def test_sources_are_named(tables, as_json, run):
+    document = as_json("match", "many.npy", "some.npy", "--effort", "fast", "-o", "m.csv")
+    assert [entry["candidate"] for entry in document["matches"]][:3] == [5, 9, 70]
+    assert [entry["kind"] for entry in document["matches"]] == ["exact"] * 3 + ["fresh"] * 3
+    with Path("m.csv").open(newline="") as stream:
+        lines = list(csv.DictReader(stream))
+    assert [line["query"] for line in lines] == list("012345")
+    assert [float(line["copy"]) for line in lines] == [entry["copy"] for entry in document["matches"]]
+    only = as_json("match", "many.npy", "some.npy", "--effort", "fast", "--above", "0.5")
+    assert [entry["query"] for entry in only["matches"]] == [0, 1, 2]
+
+
+def test_what_is_refused(tables, run):
+    np.save("few.npy", np.random.default_rng(0).random((10, 12)))
+    refused = run("match", "few.npy", "some.npy", code=2)
+    assert "from 40 complete candidates on" in refused.stderr
