@@ -46,6 +46,7 @@ from simcomplete._types import Mask, Matrix
 from simcomplete.errors import InputError
 
 # Every row incomplete, effort="fast": rows as they are, one rank.
+COPY_ROWS = 30_000  # candidates that are compared with at once when it is learnt how copies look
 MOST_COPIES = 0.99  # the largest share of copies that can be told
 FAST_ROWS: dict[str, Any] = {"ranks": (20,), "spaces": ("raw",)}
 
@@ -199,7 +200,7 @@ def posterior_memory(s: Sizes, params: Mapping[str, Any]) -> float:
     ):  # a copy, and eigenvectors of the candidates' block, of what they leave, and their work
         return s.n**2 + 8.0 * s.n_candidates**2
     if s.form == "candidates":
-        return memory_of_candidates(s, params["effort"])
+        return memory_of_candidates(s, params["effort"]) + (COPY_ROWS * s.d if params["copies"] else 0)
     seen = s.n_candidates + (1 - s.missing) * s.n_queries
     if s.n_candidates >= max(MIN_COMPLETE_ROWS, MIN_COMPLETE_SHARE * seen):
         return memory_of_candidates(s, params["effort"]) + 3.0 * s.n * s.d
