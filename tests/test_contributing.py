@@ -45,7 +45,7 @@ def renewed(text):
 def test_links_lead_to_the_line_of_their_name():
     text = PAGE.read_text(encoding="utf-8")
     assert len(LINK.findall(text)) >= 20
-    assert text == renewed(text), "run: python tests/test_contributing.py"
+    assert text == renewed(text), "run: make format"
 
 
 def test_every_link_into_the_source_is_checked():
