@@ -8,9 +8,10 @@ from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from simcomplete._cli import compare, complete, demo, methods, search
+from simcomplete._cli.interrupts import release
 from simcomplete._cli.output import print_line, say
 from simcomplete._cli.streams import finish
 from simcomplete._reproduction import command as paper
@@ -100,6 +101,24 @@ def _show(message: Warning | str, category: type[Warning], *rest: Any, **more: A
     say(f"warning: {' '.join(str(message).split())}")
 
 
+class Interruptible(TyperCommand):
+    """A command that an interruption ends from its first line on, also one that came while arguments were read."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        release()
+        return super().invoke(ctx)
+
+
+def make_interruptible(commands: typer.Typer) -> None:
+    """Make every command, also of groups inside, an `Interruptible`."""
+    for command in commands.registered_commands:
+        command.cls = Interruptible
+    for group in commands.registered_groups:
+        if group.typer_instance is not None:
+            make_interruptible(group.typer_instance)
+
+
 app = typer.Typer(
     cls=Group,
     add_completion=False,
@@ -111,6 +130,7 @@ app = typer.Typer(
 )
 for module in (demo, complete, search, compare, methods, paper):
     module.register(app)
+make_interruptible(app)
 
 
 @app.callback()
