@@ -55,3 +55,12 @@ def test_without_names_positions_count(data):
     for asked in (Q, pd.DataFrame(Q)):  # an array, and a frame whose columns are numbered
         done = sc.complete(pd.DataFrame(P, columns=NAMES), asked, method="smcnn")
         np.testing.assert_array_equal(done.similarity(), expected)
+
+
+def test_the_library_of_a_frame_is_remembered(data):
+    P, Q = data
+    assert sc.complete(P, Q, method="smcnn").frame is None
+    assert sc.complete(pd.DataFrame(P), Q, method="smcnn").frame == "pandas"
+    assert sc.complete(pl.DataFrame(P), method="smcnn", clip=True).frame == "polars"
+    assert sc.complete(pl.DataFrame(P)).frame == "polars"  # by another route: auto
+    assert sc.complete_similarity(pd.DataFrame(np.eye(3)), method="smcnn").frame == "pandas"

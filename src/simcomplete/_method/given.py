@@ -24,10 +24,10 @@ def problem_of_rows(
     rows = as_rows(candidates, "candidates", complete=queries is not None)
     measure = measure.checked(rows.d)
     if queries is None:
-        return AllRows(rows.in_memory(), measure, rows.labels, progress)
+        return AllRows(rows.in_memory(), measure, rows.labels, progress, frame_library(candidates))
     asked = _in_order(as_rows(queries, "queries").in_memory(), _columns(queries), _columns(candidates))
     same_width(rows, asked)
-    return CandidatesQueries(rows, asked, measure, _labels(rows, asked), progress)
+    return CandidatesQueries(rows, asked, measure, _labels(rows, asked), progress, frame_library(candidates))
 
 
 def problem_of_similarities(S0: Any, candidates: Any, known: Any, overlap: Any, progress: bool | None) -> Similarities:
@@ -46,6 +46,7 @@ def problem_of_similarities(S0: Any, candidates: Any, known: Any, overlap: Any, 
         labels=labels,
         order=order,
         progress=progress,
+        frame=frame_library(S0),
     )
 
 
@@ -61,6 +62,12 @@ def generator(random_state: Any) -> np.random.Generator:
         raise InputError(
             f"random_state={random_state!r} is no seed; give a whole number, a Generator or None"
         ) from error
+
+
+def frame_library(X: Any) -> str | None:
+    """The library of a frame: "pandas", "polars" or "pyarrow"; None of anything else. Imports none of them."""
+    roots = {kind.__module__.partition(".")[0] for kind in type(X).__mro__}
+    return next((name for name in ("pandas", "polars", "pyarrow") if name in roots), None)
 
 
 def _columns(X: Any) -> list[Any] | None:
