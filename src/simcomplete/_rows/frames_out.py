@@ -14,8 +14,8 @@ from simcomplete._rows.table import RowTable
 def as_given(values: NDArray[Any], rows: RowTable, columns: RowTable) -> Any:
     """A matrix of rows with columns as a frame like theirs; an array where neither came as a frame.
 
-    pandas and xarray have the labels on both axes; polars and pyarrow have a first column of labels, then one column per
-    label. Rows without labels are numbered.
+    pandas and xarray have the labels on both axes; polars and pyarrow have a first column of labels, then one column
+    per label. Rows without labels are numbered.
     """
     library = next((table.library for table in (columns, rows) if isinstance(table, FrameRows) and table.library), None)
     if library is None:

@@ -38,7 +38,7 @@ def dense_rows(X: Any, name: str, missing: str | None) -> NDArray[Any]:
         raise InputError(_question(name, "a sparse matrix"))
     n, d = X.shape
     require(n * d * 8, f"the {n} x {d} values of {name}, with those that are not stored,", "give fewer rows at a time")
-    stored = X.tocoo()
+    stored = X.tocoo(copy=True)  # what was given stays as it is
     stored.sum_duplicates()
     values = numeric(np.asarray(stored.data), name)
     out = np.full((n, d), np.nan if missing == "absent" else 0.0, dtype=values.dtype)

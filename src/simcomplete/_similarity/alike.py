@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._rows.table import HeldRows
 from simcomplete._similarity.measure import Measure
 from simcomplete._similarity.products import cross, prepare_rows
 
@@ -13,12 +12,14 @@ from simcomplete._similarity.products import cross, prepare_rows
 # (medians of .05 to .85), and so is a table of protein levels (.965); log intensities of proteins (.999), affinities
 # (.998), and tables of which one feature is a hundred times the others (.998) are not.
 MEDIAN, MOST = 0.99, 0.95
+COMMON = 5  # features of a pair that counts: over a single one, every cosine of positive values is 1
 
 
 def question_cosines(sample: NDArray[np.float64]) -> str | None:
     """What to warn of where the cosines of a sample of rows are all about 1, and None else."""
-    rows = prepare_rows(HeldRows(sample).array, Measure())
-    S, supported = cross(rows, rows, Measure())
+    measure = Measure(min_overlap=min(COMMON, sample.shape[1]))
+    rows = prepare_rows(sample, measure)
+    S, supported = cross(rows, rows, measure)
     pairs = np.triu(supported, k=1)
     if not pairs.any():
         return None
