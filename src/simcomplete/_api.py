@@ -11,7 +11,7 @@ from typing import Any
 from simcomplete._auto.elect import complete_auto
 from simcomplete._auto.holdout import run_tuned
 from simcomplete._caller import warn_caller
-from simcomplete._method.given import generator, problem_of_rows, problem_of_similarities
+from simcomplete._method.given import generator, notice_of_alike_rows, problem_of_rows, problem_of_similarities
 from simcomplete._method.memory import check_memory
 from simcomplete._method.problem import Problem
 from simcomplete._method.settings import Settings
@@ -25,7 +25,7 @@ from simcomplete._rows.validate import (
     check_rank,
 )
 from simcomplete._similarity.measure import Measure, Metric
-from simcomplete.errors import InputError, NotConvergedWarning
+from simcomplete.errors import InputError, InputWarning, NotConvergedWarning
 
 Runner = Callable[[Problem, Settings], Completion]
 
@@ -48,6 +48,9 @@ def complete(
     progress: bool | None = None,
     memory: int | str | None = None,
     out: str | Path | None = None,
+    id: Any = None,
+    labels: Any = None,
+    missing: str | None = None,
     **params: Any,
 ) -> Completion:
     """Complete the similarities of samples with missing values.
@@ -57,9 +60,9 @@ def complete(
     candidates : array, frame or source of rows, of shape (n_p, d)
         Complete samples to search among. Without `queries`, samples that may all be incomplete. Rows need not be in
         memory: memory-mapped arrays, zarr and dask arrays, anything with `shape`, `dtype` and row slices, and paths
-        of `.npy` and `.zarr` are read block by block.
+        of `.npy` and `.zarr` are read block by block. Frames are those of pandas, polars, pyarrow and xarray.
     queries : array or frame of shape (n_q, d), optional
-        Samples with NaN where a value is missing.
+        Samples with NaN where a value is missing. Columns of two frames are matched by name.
     method : str
         A name from `sc.methods()`, or "auto": hide known values of the candidates, let methods find them again, and
         take the best; `done.election` shows the table. Where nothing can be hidden, "auto" is "posterior".
@@ -84,6 +87,13 @@ def complete(
         What a block of rows and its temporaries may take: bytes, or words such as "2 GiB".
     out : path, optional
         A `.npy` or `.zarr` to write the factor to, row by row where the method makes it so.
+    id : optional
+        Name of the column of a frame (or level of its index) that holds the labels of rows, and no feature. When left
+        out, a first column of text is taken; False says that no column is.
+    labels : sequence, or with `queries` a pair of two sequences, optional
+        Labels of rows: text or whole numbers, each once. With queries, ``(of candidates, of queries)``.
+    missing : {"absent", "zero"}, optional
+        What cells mean that a sparse matrix, or a sparse column, does not store; it must be said.
     **params
         The method's own parameters, such as ``route`` or ``variant``; ``preset="original"`` for those of its authors;
         ``tune=True`` to choose among the method's usual settings by hiding known values of candidates.
@@ -106,7 +116,10 @@ def complete(
     """
     measure = Measure(metric, min_overlap, epsilon, positive)
     run = _runner(method, params, {"rank": rank, "penalty": penalty, **vars(measure)})
-    problem = problem_of_rows(candidates, queries, measure, progress)
+    problem = problem_of_rows(candidates, queries, measure, progress, id=id, labels=labels, missing=missing)
+    notice = notice_of_alike_rows(problem)
+    if notice is not None:
+        warn_caller(notice, InputWarning)
     settings = _settings(rank, penalty, random_state, progress, problem.n)
     with working_memory(memory):
         done = run(problem, settings) if out is None else _written(run, problem, settings, Output(out))
@@ -128,6 +141,8 @@ def complete_similarity(
     clip: bool = False,
     random_state: Any = 0,
     progress: bool | None = None,
+    id: Any = None,
+    labels: Any = None,
     **params: Any,
 ) -> Completion:
     """Complete a similarity matrix that cannot be fully trusted.
@@ -135,7 +150,8 @@ def complete_similarity(
     Parameters
     ----------
     S0 : array or frame of shape (n, n)
-        Symmetric similarities; 0 where a pair has no evidence. Any diagonal is allowed and kept as it is.
+        Symmetric similarities; 0 where a pair has no evidence. Any diagonal is allowed and kept as it is, but for one
+        of zeros beside positive entries, as distances have. Columns of a frame are put into the order of its rows.
     candidates : int or array of bool, optional
         How many leading rows have an exact block, or which rows; those move to the front of the result, and
         `done.order` tells where each row came from.
@@ -146,8 +162,8 @@ def complete_similarity(
     method : str
         One that acts on similarities, or "auto": "posterior" with `candidates`, else the nearest valid matrix ("dmc"),
         above 2000 rows the exact low-rank one ("smcnn").
-    rank, penalty, unit_diagonal, keep_candidates, clip, random_state, progress, **params
-        As in `complete`.
+    rank, penalty, unit_diagonal, keep_candidates, clip, random_state, progress, id, labels, **params
+        As in `complete`; without `id` and `labels`, rows have the labels of the frame's index or of its columns.
 
     Returns
     -------
@@ -167,7 +183,7 @@ def complete_similarity(
     """
     _refuse_hints(method, known=known, overlap=overlap)
     run = _runner(method, params, {"rank": rank, "penalty": penalty})
-    problem = problem_of_similarities(S0, candidates, known, overlap, progress)
+    problem = problem_of_similarities(S0, candidates, known, overlap, progress, id=id, labels=labels)
     settings = _settings(rank, penalty, random_state, progress, problem.n)
     done = run(problem, settings)
     views = {"unit_diagonal": unit_diagonal, "keep_candidates": keep_candidates, "clip": clip}

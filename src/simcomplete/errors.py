@@ -11,6 +11,7 @@
     └── MissingExtraError     (also an ImportError) an optional package is not installed
 
     NotConvergedWarning       (a UserWarning)       an answer, but not the optimum
+    InputWarning              (a UserWarning)       an answer, but the data may not be what they were meant to be
 
 Every message says what was given, what is needed and what to try.
 
@@ -33,6 +34,7 @@ __all__ = [
     "DiskFullError",
     "FileFormatError",
     "InputError",
+    "InputWarning",
     "MemoryLimitError",
     "MissingExtraError",
     "NotConvergedWarning",
@@ -68,6 +70,10 @@ class DiskFullError(SimcompleteError, OSError):
 
 class MissingExtraError(SimcompleteError, ImportError):
     """An optional package that this call needs is not installed."""
+
+
+class InputWarning(UserWarning):
+    """Data that can be used as given, and look as if something else was meant: the message says how to say which."""
 
 
 class NotConvergedWarning(UserWarning):

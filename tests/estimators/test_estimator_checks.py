@@ -31,6 +31,7 @@ SHORT = {
     ]
 )
 @pytest.mark.filterwarnings("ignore::simcomplete.errors.NotConvergedWarning")
+@pytest.mark.filterwarnings("ignore::simcomplete.errors.InputWarning")  # some checks use values about 100
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -30,17 +30,16 @@ PLAIN = Measure()  # the cosine
 class Problem:
     """What the three problems have in common."""
 
-    # Row labels, and where each row came from where candidates were moved to the front.
+    # Row labels, the library of the frame they came in, and where rows came from that were moved to the front.
     labels: list[str] | None = None
+    frame: str | None = None
     order: NDArray[np.int64] | None = None
     # What is said of the entries of a given matrix: which are exact, and how many features they stand on.
     known: NDArray[np.bool_] | None = None
     overlap: NDArray[np.int64] | None = None
     measure: Measure = PLAIN
-    # Whether every row is candidate and query at once.
-    all_rows_are_queries = False
-    # Whether there are samples, and not only their similarities.
-    has_rows = True
+    all_rows_are_queries = False  # whether every row is candidate and query at once
+    has_rows = True  # whether there are samples, and not only their similarities
 
     @property
     def n(self) -> int:
@@ -121,6 +120,7 @@ class Problem:
             params={**params, **(self.measure.as_params() if self.has_rows else {})},
             evidence_source=self.evidence and (self.evidence.counted or self.evidence),
             labels=self.labels,
+            frame=self.frame,
             order=self.order,
             exact=self.exact,
             **facts,
@@ -144,8 +144,7 @@ class Problem:
                 )
 
     def _of_its_kind(self, row: int) -> str:
-        n_p = self.n_candidates
-        return f", candidate {row}" if row < n_p else f", query {row - n_p}"
+        return f", candidate {row}" if row < self.n_candidates else f", query {row - self.n_candidates}"
 
 
 @dataclass(frozen=True)
@@ -157,6 +156,7 @@ class CandidatesQueries(Problem):
     measure: Measure = PLAIN
     labels: list[str] | None = None
     progress: bool | None = None
+    frame: str | None = None
 
     @property
     def n(self) -> int:
@@ -208,6 +208,7 @@ class AllRows(Problem):
     measure: Measure = PLAIN
     labels: list[str] | None = None
     progress: bool | None = None
+    frame: str | None = None
     all_rows_are_queries = True
 
     @property
@@ -256,6 +257,7 @@ class Similarities(Problem):
     labels: list[str] | None = None
     order: NDArray[np.int64] | None = None
     progress: bool | None = None
+    frame: str | None = None
     has_rows = False
 
     @property

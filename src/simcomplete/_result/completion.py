@@ -57,8 +57,8 @@ class Completion:
         One entry per recorded iteration; empty for direct solutions.
     certificate : Certificate or None
         Proof of optimality, for methods that have one.
-    labels : list of str or None
-        Row labels, where a frame had some.
+    labels, frame : list of str or None, str or None
+        Row labels, where there are some; "pandas", "polars" or "pyarrow" where candidates came as a frame of it.
     order : array of int or None
         Original position of every row, where candidates had to be moved to the front.
     choice, election : dict or None
@@ -93,8 +93,8 @@ class Completion:
     election: list[dict[str, Any]] | None = None
     exact: CandidateRows | CandidateBlock | None = field(default=None, repr=False)
     interval_model: IntervalModel | None = field(default=None, repr=False)
-    # What the method fitted, for adding rows to the result; it is not saved.
-    model: Any = field(default=None, repr=False)
+    model: Any = field(default=None, repr=False)  # what the method fitted, for adding rows; it is not saved
+    frame: str | None = None  # the library of the frame that was given, for results as frames; it is not saved
 
     @property
     def factor(self) -> Array | None:

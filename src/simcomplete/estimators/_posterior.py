@@ -22,6 +22,7 @@ from simcomplete._rows.validate import as_array, as_rows, is_out_of_core
 from simcomplete._rows.xp import is_array, is_numpy, on_accelerator, to_numpy
 from simcomplete.errors import InputError
 from simcomplete.estimators._base import finite_vectors
+from simcomplete.estimators._frames import frame_rows
 
 PATTERNS = 200  # masks to calibrate for when none are given
 RATES = (0.1, 0.95)  # shares of features they hide
@@ -209,20 +210,20 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         u = self.transform(X)
         return among(u, self.candidates_, min(k, len(self.candidates_)))
 
-    def complete(self, P: Any, Q: Any = None, *, memory: Any = None, out: Any = None) -> Completion:
+    def complete(self, P: Any, Q: Any = None, *, memory: Any = None, out: Any = None, **named: Any) -> Completion:
         """Complete candidates and queries, calibrated on the queries' own masks; changes nothing that was fitted.
 
         Parameters
         ----------
-        P, Q, memory, out
-            As in `simcomplete.complete`.
+        P, Q, memory, out, **named
+            As in `simcomplete.complete`, with `id`, `labels` and `missing`.
 
         Returns
         -------
         Completion
         """
         own: dict[str, Any] = {"effort": self.effort, "objective": self.objective, "memory": memory, "out": out}
-        return complete(P, Q, method="posterior", random_state=self.random_state, **own)
+        return complete(P, Q, method="posterior", random_state=self.random_state, **own, **named)
 
     def _candidates(self, X: Any) -> RowTable:
         """Candidates as they are read: from where they lie, or checked as scikit-learn does."""
@@ -275,9 +276,11 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return self._model
 
     def _checked(self, X: Any, *, reset: bool, complete: bool = False) -> NDArray[Any]:
+        frame = frame_rows(self, X, reset=reset)
         if isinstance(X, np.ma.MaskedArray):  # whose mask would be lost without a word
             X = as_array(X)
-        rows = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
+        rules: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
+        rows = validate_data(self, X, reset=reset, **rules) if frame is None else frame.array
         if complete:
             as_rows(rows, "candidates", complete=True)
         return np.asarray(rows)
