@@ -18,6 +18,7 @@ from simcomplete._method.settings import Settings
 from simcomplete._method.spec import SHARED, Method
 from simcomplete._registry import find
 from simcomplete._result.completion import Completion
+from simcomplete._result.unobserved import unobserved_message
 from simcomplete._rows.budget import working_memory
 from simcomplete._rows.sink import Output
 from simcomplete._rows.validate import (
@@ -25,7 +26,7 @@ from simcomplete._rows.validate import (
     check_rank,
 )
 from simcomplete._similarity.measure import Measure, Metric
-from simcomplete.errors import InputError, NotConvergedWarning
+from simcomplete.errors import DataWarning, InputError, NotConvergedWarning
 
 Runner = Callable[[Problem, Settings], Completion]
 
@@ -222,6 +223,9 @@ def _recorded(done: Completion, notices: list[str]) -> Completion:
         notices = [*notices, f"{done.method}: {done.status}"]
     for notice in notices:
         warn_caller(notice, NotConvergedWarning)
+    if done.unobserved is not None:
+        first = 0 if done.all_rows_are_queries else done.n_candidates
+        warn_caller(unobserved_message(done.unobserved, done.labels, first), DataWarning)
     unused = set(SHARED) - find(done.method).shared - {"metric"}
     return replace(done, params={name: value for name, value in done.params.items() if name not in unused})
 

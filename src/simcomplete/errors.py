@@ -11,6 +11,7 @@
     └── MissingExtraError     (also an ImportError) an optional package is not installed
 
     NotConvergedWarning       (a UserWarning)       an answer, but not the optimum
+    DataWarning               (a UserWarning)       data that are probably not what was meant
 
 Every message says what was given, what is needed and what to try.
 
@@ -30,6 +31,7 @@ from importlib import import_module
 from types import ModuleType
 
 __all__ = [
+    "DataWarning",
     "DiskFullError",
     "FileFormatError",
     "InputError",
@@ -72,6 +74,10 @@ class MissingExtraError(SimcompleteError, ImportError):
 
 class NotConvergedWarning(UserWarning):
     """An iterative method stopped before its optimum; the result says how far it came."""
+
+
+class DataWarning(UserWarning):
+    """Data that can be used, and are probably not what was meant."""
 
 
 def optional(module: str, *, extra: str, purpose: str) -> ModuleType:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
+from simcomplete._result.unobserved import without_certainty
 from simcomplete._rows.table import HeldRows, RowTable, as_row_table
 from simcomplete._rows.xp import Array, astype, is_numpy, like, rows_not_finite, to_numpy
 from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
@@ -33,6 +34,8 @@ class Problem:
     # Row labels, and where each row came from where candidates were moved to the front.
     labels: list[str] | None = None
     order: NDArray[np.int64] | None = None
+    # Positions of rows of which nothing is known, None where there are none.
+    unobserved: NDArray[np.int64] | None = None
     # What is said of the entries of a given matrix: which are exact, and how many features they stand on.
     known: NDArray[np.bool_] | None = None
     overlap: NDArray[np.int64] | None = None
@@ -113,6 +116,8 @@ class Problem:
         )
         found = SymmetricMatrix(factor, signs, diagonal, dense, unit=matrix.unit)
         self._refuse_not_finite(found, method)
+        if self.unobserved is not None:
+            facts = without_certainty(facts, self.unobserved, 0 if self.all_rows_are_queries else self.n_candidates)
         return Completion(
             matrix=found,
             n_candidates=self.n_candidates,
@@ -127,25 +132,20 @@ class Problem:
         )
 
     def _refuse_not_finite(self, matrix: SymmetricMatrix, method: str) -> None:
-        """Refuse a matrix that is not finite in what is in memory of it.
-
-        Rows that are made when they are read, or that a pass has written, are not read again: they are candidates,
-        which are finite, divided by their lengths, or products of such rows with a small matrix that LAPACK has found.
-        """
+        """Refuse a matrix that is not finite in what is in memory of it."""
+        # Rows made when they are read, or written by a pass, are not read again: they are candidates, which are finite,
+        # divided by their lengths, or products of such rows with a small matrix that LAPACK has found.
         for array in (matrix.factor, matrix.dense, matrix.diagonal):
             held, start = (array, 0) if array is None or array.ndim == 1 else as_row_table(array).held_part
             bad = [] if held is None else (rows_not_finite(held) + start).tolist()
             if bad:
-                own = "" if self.all_rows_are_queries else self._of_its_kind(bad[0])
+                own = f", candidate {bad[0]}" if bad[0] < self.n_candidates else f", query {bad[0] - self.n_candidates}"
+                own = "" if self.all_rows_are_queries else own
                 label = "" if self.labels is None else f", labelled {self.labels[bad[0]]!r}"
                 raise NotFiniteError(
                     f"method {method!r} has no finite similarities for row {bad[0]}{own}{label} "
                     f"({len(bad)} of {self.n} rows); use another method, such as 'overlap', or leave the row out"
                 )
-
-    def _of_its_kind(self, row: int) -> str:
-        n_p = self.n_candidates
-        return f", candidate {row}" if row < n_p else f", query {row - n_p}"
 
 
 @dataclass(frozen=True)
@@ -157,6 +157,7 @@ class CandidatesQueries(Problem):
     measure: Measure = PLAIN
     labels: list[str] | None = None
     progress: bool | None = None
+    unobserved: NDArray[np.int64] | None = None
 
     @property
     def n(self) -> int:
@@ -192,8 +193,7 @@ class CandidatesQueries(Problem):
     @cached_property
     def table(self) -> NDArray[np.float64]:
         """All rows in NumPy and float64, candidates first."""
-        both = (self.candidates.whole(), self.queries.array)
-        return np.concatenate([to_numpy(rows).astype(np.float64) for rows in both])
+        return np.concatenate([to_numpy(table.whole()).astype(np.float64) for table in (self.candidates, self.queries)])
 
     def to_input_library(self, array: Array) -> Array:
         """Bring an array to the library, device and type of the candidates."""
@@ -208,6 +208,7 @@ class AllRows(Problem):
     measure: Measure = PLAIN
     labels: list[str] | None = None
     progress: bool | None = None
+    unobserved: NDArray[np.int64] | None = None
     all_rows_are_queries = True
 
     @property
@@ -256,6 +257,7 @@ class Similarities(Problem):
     labels: list[str] | None = None
     order: NDArray[np.int64] | None = None
     progress: bool | None = None
+    unobserved: NDArray[np.int64] | None = None
     has_rows = False
 
     @property
