@@ -84,7 +84,8 @@ def on_device(problem: Problem) -> bool:
     """Whether a problem lies on an accelerator, which has memory of its own."""
     held = {CandidatesQueries: "candidates", AllRows: "rows", Similarities: "S0"}[type(problem)]
     array = getattr(problem, held)
-    return on_accelerator(getattr(array, "held", array))
+    array = getattr(array, "held", array)
+    return array is not None and on_accelerator(array)  # rows that are read block by block are not held
 
 
 def check_memory(method: Method, problem: Problem, settings: Settings, params: Mapping[str, Any]) -> None:

@@ -159,8 +159,8 @@ def _position(label: str, name: str, labels: list[str] | None) -> int:
         return found[0]
     if found:
         raise InputError(
-            f"{name}={label!r} is the label of {len(found)} rows, at positions {reprlib.repr(found)}; use positions, or "
-            "one of the groups: ('candidates', [{label!r}]) or ('queries', [{label!r}])"
+            f"{name}={label!r} is the label of {len(found)} rows, at positions {reprlib.repr(found)}; use positions, "
+            f"or a label within a group: ('candidates', [{label!r}]) or ('queries', [{label!r}])"
         )
     near = get_close_matches(label, list(islice(labels, COMPARED)), n=3)
     hint = f"; similar labels are {', '.join(map(repr, dict.fromkeys(near)))}" if near else ""
