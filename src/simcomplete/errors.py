@@ -11,7 +11,7 @@
     └── MissingExtraError     (also an ImportError) an optional package is not installed
 
     NotConvergedWarning       (a UserWarning)       an answer, but not the optimum
-    DataWarning               (a UserWarning)       data that are probably not what was meant
+    InputWarning              (a UserWarning)       an answer, but the data may not be what they were meant to be
 
 Every message says what was given, what is needed and what to try.
 
@@ -31,10 +31,10 @@ from importlib import import_module
 from types import ModuleType
 
 __all__ = [
-    "DataWarning",
     "DiskFullError",
     "FileFormatError",
     "InputError",
+    "InputWarning",
     "MemoryLimitError",
     "MissingExtraError",
     "NotConvergedWarning",
@@ -72,12 +72,12 @@ class MissingExtraError(SimcompleteError, ImportError):
     """An optional package that this call needs is not installed."""
 
 
+class InputWarning(UserWarning):
+    """Data that can be used as given, and look as if something else was meant: the message says how to say which."""
+
+
 class NotConvergedWarning(UserWarning):
     """An iterative method stopped before its optimum; the result says how far it came."""
-
-
-class DataWarning(UserWarning):
-    """Data that can be used, and are probably not what was meant."""
 
 
 def optional(module: str, *, extra: str, purpose: str) -> ModuleType:

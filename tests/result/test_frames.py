@@ -136,7 +136,7 @@ def test_numbers_are_positions_and_text_is_labels(done):
     np.testing.assert_array_equal(numbered.search(2, "50").ids, done.search(2, 50).ids)
     with pytest.raises(InputError, match="a number is a position: the row labelled 100 is '100', as text"):
         numbered.similarity(100)
-    with pytest.raises(InputError, match="outside the 54 rows; use 0 to 53, or -54 to -1 from the end$"):
+    with pytest.raises(InputError, match=r"outside the 54 rows; use 0 to 53, or -54 to -1 from the end$"):
         numbered.similarity(101)
 
 

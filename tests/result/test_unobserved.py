@@ -9,7 +9,7 @@ import pytest
 
 import simcomplete as sc
 from simcomplete._result.unobserved import unobserved_message, without_ids
-from simcomplete.errors import DataWarning, FileFormatError
+from simcomplete.errors import FileFormatError, InputWarning
 
 QUICK = {"max_iter": 3, "burn_in": 1, "atoms": 8}
 BLIND = [1, 3]
@@ -27,7 +27,7 @@ def completed(*rows, **given):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         done = sc.complete(*rows, progress=False, **given)
-    return done, [entry for entry in told if entry.category is DataWarning]
+    return done, [entry for entry in told if entry.category is InputWarning]
 
 
 def check_blind(done, blind=BLIND, k=4):
@@ -157,7 +157,7 @@ def test_a_matrix_tells_by_its_overlap():
     X[5] = np.nan
     S0 = sc.overlap_similarity(X)
     counts = (~np.isnan(X)).astype(int) @ (~np.isnan(X)).astype(int).T
-    with pytest.warns(DataWarning, match=r"1 query \(0\)"):
+    with pytest.warns(InputWarning, match=r"1 query \(0\)"):
         done = sc.complete_similarity(S0, overlap=counts, method="posterior", candidates=np.arange(12) != 5)
     assert done.search(2).ids.tolist() == [[-1, -1]]
 
@@ -166,7 +166,7 @@ def test_labels_are_named_and_at_most_five_rows():
     P, Q = (pd.DataFrame(rows) for rows in data(n_q=9))
     Q.index = [f"q{i}" for i in range(9)]
     Q.iloc[:] = np.nan
-    with pytest.warns(DataWarning, match=r"9 queries \('q0', 'q1', 'q2', 'q3', 'q4', \.\.\.\): they have"):
+    with pytest.warns(InputWarning, match=r"9 queries \('q0', 'q1', 'q2', 'q3', 'q4', \.\.\.\): they have"):
         sc.complete(P, Q, method="mean")
     assert unobserved_message([2], None, 0).startswith("nothing is observed of 1 row (2): it has")
 

@@ -75,7 +75,9 @@ def complete_auto(
         check_memory(method, problem, settings, checked)
         return _run_usual(problem, settings, method, checked)
     short = _too_large(methods, problem, settings, given, objective)
-    table = score_all(methods, hold_out(problem, settings), given, objective, budget, shared, settings.progress, short)
+    final = max(m.work(sizes_of(problem, settings), m.own(_fitting(m, given, objective))) for m in methods) / FLOPS
+    holdout = hold_out(problem, settings)
+    table = score_all(methods, holdout, given, objective, budget, shared, settings.progress, short, final)
     return _run_best(problem, settings, table, given, objective)
 
 
@@ -95,10 +97,12 @@ def score_all(
     shared: Mapping[str, Any],
     progress: bool | None,
     short: Mapping[str, str] | None = None,
+    final: float = 0.0,
 ) -> ScoreTable:
     """Score the methods that the budget has room for, cheapest first; sizes decide, not the clock.
 
-    `short` has a note for every method that would not fit into memory.
+    `short` has a note for every method that would not fit into memory, `final` the seconds that the best may take on
+    all data: with the others', what progress is measured by.
     """
     own = {method.name: method.own(_fitting(method, given, objective)) for method in methods}
     seconds = {method.name: method.work(holdout.sizes, own[method.name]) / FLOPS for method in methods}
@@ -113,9 +117,11 @@ def score_all(
             notes[method.name] = f"not tried: about {seconds[method.name]:.1f} s, beyond the budget of {budget:g} s"
         else:
             left -= seconds[method.name]
+    planned = [0.0 if method.name in notes else seconds[method.name] for method in methods]
+    share = (sum(planned) + 1) / (sum(planned) + final + 1)
     return [
         _row(method, notes[method.name]) if method.name in notes else score(method, holdout, own[method.name])
-        for method in track(methods, "comparing methods", progress)
+        for method in track(methods, "comparing methods", progress, weights=[s + 0.1 for s in planned], share=share)
     ]
 
 

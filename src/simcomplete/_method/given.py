@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from simcomplete._method.problem import AllRows, CandidatesQueries, Similarities
 from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.validate import as_rows, as_similarity, same_width
-from simcomplete._rows.xp import Array, is_numpy, like, namespace, rows_without_values, to_numpy
+from simcomplete._rows.xp import Array, is_numpy, like, namespace, to_numpy
 from simcomplete._similarity.measure import Measure
 from simcomplete.errors import InputError
 
@@ -24,12 +24,10 @@ def problem_of_rows(
     rows = as_rows(candidates, "candidates", complete=queries is not None)
     measure = measure.checked(rows.d)
     if queries is None:
-        held = rows.in_memory()
-        return AllRows(held, measure, rows.labels, progress, _some(rows_without_values(held.array)))
+        return AllRows(rows.in_memory(), measure, rows.labels, progress)
     asked = _in_order(as_rows(queries, "queries").in_memory(), _columns(queries), _columns(candidates))
     same_width(rows, asked)
-    blind = _some(rows_without_values(asked.array) + rows.n)
-    return CandidatesQueries(rows, asked, measure, _labels(rows, asked), progress, blind)
+    return CandidatesQueries(rows, asked, measure, _labels(rows, asked), progress)
 
 
 def problem_of_similarities(S0: Any, candidates: Any, known: Any, overlap: Any, progress: bool | None) -> Similarities:
@@ -40,22 +38,15 @@ def problem_of_similarities(S0: Any, candidates: Any, known: Any, overlap: Any, 
     if order is not None:
         S = _reordered(S, order)
         labels = None if labels is None else [labels[i] for i in order]
-    counts = None if overlap is None else _square(overlap, n, "overlap", np.int64, order)
     return Similarities(
         S,
         n_exact,
         known=None if known is None else _square(known, n, "known", bool, order),
-        overlap=counts,
-        unobserved=None if counts is None else _some(np.flatnonzero(~counts.any(axis=1))),
+        overlap=None if overlap is None else _square(overlap, n, "overlap", np.int64, order),
         labels=labels,
         order=order,
         progress=progress,
     )
-
-
-def _some(positions: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """Positions, or None where there are none."""
-    return positions if len(positions) else None
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -17,7 +17,7 @@ from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.unobserved import without_certainty
 from simcomplete._rows.table import HeldRows, RowTable, as_row_table
-from simcomplete._rows.xp import Array, astype, is_numpy, like, rows_not_finite, to_numpy
+from simcomplete._rows.xp import Array, astype, is_numpy, like, rows_not_finite, rows_without_values, to_numpy
 from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
 from simcomplete._similarity.evidence import LazyEvidence
 from simcomplete._similarity.exact import CandidateBlock, CandidateRows
@@ -34,16 +34,12 @@ class Problem:
     # Row labels, and where each row came from where candidates were moved to the front.
     labels: list[str] | None = None
     order: NDArray[np.int64] | None = None
-    # Positions of rows of which nothing is known, None where there are none.
-    unobserved: NDArray[np.int64] | None = None
     # What is said of the entries of a given matrix: which are exact, and how many features they stand on.
     known: NDArray[np.bool_] | None = None
     overlap: NDArray[np.int64] | None = None
     measure: Measure = PLAIN
-    # Whether every row is candidate and query at once.
-    all_rows_are_queries = False
-    # Whether there are samples, and not only their similarities.
-    has_rows = True
+    all_rows_are_queries = False  # whether every row is candidate and query at once
+    has_rows = True  # whether there are samples, and not only their similarities
 
     @property
     def n(self) -> int:
@@ -116,8 +112,9 @@ class Problem:
         )
         found = SymmetricMatrix(factor, signs, diagonal, dense, unit=matrix.unit)
         self._refuse_not_finite(found, method)
-        if self.unobserved is not None:
-            facts = without_certainty(facts, self.unobserved, 0 if self.all_rows_are_queries else self.n_candidates)
+        blind = self.unobserved()
+        if len(blind):
+            facts = without_certainty(facts, blind, 0 if self.all_rows_are_queries else self.n_candidates)
         return Completion(
             matrix=found,
             n_candidates=self.n_candidates,
@@ -131,10 +128,16 @@ class Problem:
             **facts,
         )
 
+    def unobserved(self) -> NDArray[np.int64]:
+        """Positions of rows of which nothing is known: no value or, of a matrix, no feature in common with any row."""
+        given: HeldRows | None = getattr(self, "queries", getattr(self, "rows", None))
+        if given is not None:
+            return rows_without_values(given.array) + (self.n - given.n)
+        return np.flatnonzero([] if self.overlap is None else ~self.overlap.any(axis=1))
+
     def _refuse_not_finite(self, matrix: SymmetricMatrix, method: str) -> None:
         """Refuse a matrix that is not finite in what is in memory of it."""
-        # Rows made when they are read, or written by a pass, are not read again: they are candidates, which are finite,
-        # divided by their lengths, or products of such rows with a small matrix that LAPACK has found.
+        # Rows made when they are read, or written by a pass, are not read again: they are made of finite candidates.
         for array in (matrix.factor, matrix.dense, matrix.diagonal):
             held, start = (array, 0) if array is None or array.ndim == 1 else as_row_table(array).held_part
             bad = [] if held is None else (rows_not_finite(held) + start).tolist()
@@ -157,7 +160,6 @@ class CandidatesQueries(Problem):
     measure: Measure = PLAIN
     labels: list[str] | None = None
     progress: bool | None = None
-    unobserved: NDArray[np.int64] | None = None
 
     @property
     def n(self) -> int:
@@ -208,7 +210,6 @@ class AllRows(Problem):
     measure: Measure = PLAIN
     labels: list[str] | None = None
     progress: bool | None = None
-    unobserved: NDArray[np.int64] | None = None
     all_rows_are_queries = True
 
     @property
@@ -257,7 +258,6 @@ class Similarities(Problem):
     labels: list[str] | None = None
     order: NDArray[np.int64] | None = None
     progress: bool | None = None
-    unobserved: NDArray[np.int64] | None = None
     has_rows = False
 
     @property

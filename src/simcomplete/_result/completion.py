@@ -180,7 +180,8 @@ class Completion:
         -------
         array of shape (rows, cols)
         """
-        view = self.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip)
+        other = unit_diagonal or keep_candidates or clip
+        view = self.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip) if other else self
         return view.matrix.block(self._resolve(rows, "rows"), self._resolve(cols, "cols"))
 
     def search(self, k: int = 10, rows: Any = None, *, index: Any = None, progress: bool | None = None) -> SearchResult:
