@@ -20,6 +20,7 @@ from simcomplete._method.settings import Settings
 from simcomplete._method.spec import Method
 from simcomplete._registry import find
 from simcomplete._result.completion import Completion
+from simcomplete._result.html import Election
 from simcomplete._rows.budget import available_bytes, readable
 from simcomplete._rows.progress import track
 from simcomplete.errors import DiskFullError, InputError, SimcompleteError
@@ -164,7 +165,7 @@ def _run_usual(problem: Problem, settings: Settings, method: Method, own: dict[s
     except NUMBERS_FAILED as failure:
         done = find("overlap").run(problem, settings, {})
         warnings = [f"auto: {method.name} failed: {' '.join(str(failure).split())}; this is S0"]
-    return Elected(replace(done, election=[], params={**done.params, "chosen_by": "auto"}), warnings)
+    return Elected(replace(done, election=Election(), params={**done.params, "chosen_by": "auto"}), warnings)
 
 
 def _run_best(
@@ -187,10 +188,10 @@ def _run_best(
             warnings.append(f"auto: {row['method']} {row['note']}; taking the next best")
             continue
         row["note"] = "elected" + (f", {row['note']}" if row["note"] else "")
-        return Elected(replace(done, election=table, params={**done.params, "chosen_by": "auto"}), warnings)
+        return Elected(replace(done, election=Election(table), params={**done.params, "chosen_by": "auto"}), warnings)
     reasons = "; ".join(f"{row['method']}: {row['note']}" for row in table)
     warnings.append(f"auto: no method could be elected ({reasons}); this is S0")
-    return Elected(replace(find("overlap").run(problem, settings, {}), election=table), warnings)
+    return Elected(replace(find("overlap").run(problem, settings, {}), election=Election(table)), warnings)
 
 
 def _without_comparison(problem: Problem) -> str | None:

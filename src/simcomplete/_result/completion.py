@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete import index as vectors
-from simcomplete._result import frames, store, views
+from simcomplete._result import frames, plots, store, views
 from simcomplete._result.certificate import Certificate
 from simcomplete._result.frames import Searched, SearchResult
 from simcomplete._result.intervals import IntervalModel, around, required
@@ -24,7 +24,7 @@ from simcomplete._result.matrix import Selection, SymmetricMatrix
 from simcomplete._result.rows import positions_of, refuse_two_readings, resolve_rows
 from simcomplete._result.search import nearest, rows_or_queries, scope
 from simcomplete._result.status import Status
-from simcomplete._result.summary import html_table, rank_in_words, summary
+from simcomplete._result.summary import completion_html, rank_in_words, summary
 from simcomplete._result.unobserved import unanswered, widened
 from simcomplete._result.validity import Validity, validate
 from simcomplete._rows.table import as_row_table
@@ -106,8 +106,10 @@ class Completion:
 
     # What these do is described where they are.
     to_frame, to_pandas, to_polars = frames.to_frame, frames.to_pandas, frames.to_polars
+    plot, plot_similarity, plot_spectrum = plots.plot, plots.plot_similarity, plots.plot_spectrum
+    plot_neighbours, plot_intervals = plots.plot_neighbours, plots.plot_intervals
     view = views.view
-    summary = summary
+    summary, _repr_html_ = summary, completion_html
 
     @property
     def factor(self) -> Array | None:
@@ -283,9 +285,6 @@ class Completion:
             f"Completion(method={self.method!r}, candidates={self.n_candidates}, queries={self.n_queries}, "
             f"rank={rank_in_words(self)}, status={self.status.code!r})"
         )
-
-    def _repr_html_(self) -> str:
-        return html_table(self)
 
     @cached_property
     def _indexes(self) -> IndexCache:

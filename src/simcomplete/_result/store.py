@@ -14,6 +14,7 @@ import numpy as np
 from simcomplete._result.archive import Stored, check_target, read_archive, write_archive
 from simcomplete._result.certificate import Certificate
 from simcomplete._result.fits import check_facts, check_fit
+from simcomplete._result.html import Election
 from simcomplete._result.intervals import IntervalModel
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.plain import plain
@@ -113,6 +114,7 @@ def from_arrays_and_metadata(arrays: dict[str, Any], metadata: dict[str, Any]) -
     blind = metadata.get("unobserved")  # this and the kind of frame: simcomplete 0.2 did not write them
     return {
         **{name: metadata[name] for name in SAME_NAME},
+        "election": None if metadata["election"] is None else Election(metadata["election"]),
         "unobserved": None if blind is None else np.array(blind, dtype=np.int64),
         "frame": metadata.get("frame"),
         "matrix": matrix,
