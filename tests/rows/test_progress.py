@@ -213,6 +213,23 @@ def test_one_call_has_one_bar(method, more, apart, monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_a_search_in_parts_has_one_bar(monkeypatch, capsys):
+    from simcomplete._result import search
+
+    monkeypatch.setitem(one_bar.__wrapped__.__kwdefaults__, "patience", 0.0)
+    monkeypatch.setattr(progress, "REDRAW", 0.0)
+    monkeypatch.setattr(search, "PART", 10)
+    done = sc.complete(np.random.default_rng(0).random((60, 8)), method="zero", progress=False)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("passes", "table"):
+            patch.setattr(f"simcomplete._rows.{module}.row_blocks", lambda n, *_, **__: [slice(0, 30), slice(30, n)])
+        expected = done.search(3, progress=True)
+    found = shares(io.StringIO(capsys.readouterr().err))
+    assert found == sorted(found)
+    assert len(found) >= 12  # six parts, two blocks each
+    np.testing.assert_array_equal(expected.ids, done.search(3, progress=False).ids)
+
+
 def test_dask_has_no_bar_of_its_own(monkeypatch):
     da = pytest.importorskip("dask.array")
     from simcomplete._rows import dask

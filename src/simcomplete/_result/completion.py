@@ -27,6 +27,7 @@ from simcomplete._result.status import Status
 from simcomplete._result.summary import completion_html, rank_in_words, summary
 from simcomplete._result.unobserved import unanswered, widened
 from simcomplete._result.validity import Validity, validate
+from simcomplete._rows.progress import one_bar
 from simcomplete._rows.table import as_row_table
 from simcomplete._rows.xp import Array, to_numpy
 from simcomplete._similarity.exact import CandidateBlock, CandidateRows
@@ -210,12 +211,13 @@ class Completion:
         """
         wanted = positions_of(self._resolve(rows_or_queries(rows, self.n_queries), "rows"))
         k, among = scope(k, wanted, self.n_candidates)
-        if isinstance(index, str):
-            index = self._indexes.get(kind_of(index), progress)
-        find = nearest if index is None else partial(vectors.nearest, index=index)
         blind, candidates = self.unobserved, slice(0, self.n_candidates)
         absent = None if blind is None or blind[0] >= self.n_candidates else blind[blind < self.n_candidates]
-        found = find(self.matrix, wanted, candidates, k, exclude_self=among, absent=absent, progress=progress)
+        with one_bar(progress):
+            if isinstance(index, str):
+                index = self._indexes.get(kind_of(index), progress)
+            find = nearest if index is None else partial(vectors.nearest, index=index)
+            found = find(self.matrix, wanted, candidates, k, exclude_self=among, absent=absent, progress=progress)
         ids, scores = found if blind is None else unanswered(*found, np.isin(wanted, blind))
         first, model = self.n - self.n_queries, self.interval_model
         return SearchResult(ids, scores, Searched(wanted, self.n_candidates, first, self.labels, self.frame, model))

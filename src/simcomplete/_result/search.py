@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from simcomplete._result.matrix import SymmetricMatrix, take
 from simcomplete._result.unobserved import unanswered
 from simcomplete._rows.budget import row_blocks
+from simcomplete._rows.progress import expect, one_bar
 from simcomplete._rows.table import RowTable, as_row_table
 from simcomplete._rows.xp import Array, astype, is_numpy, like, namespace, to_numpy, top_k
 from simcomplete.errors import InputError
@@ -61,7 +62,10 @@ def nearest(
     if S.factor is None:
         found = [_in_dense(S, part, candidates, k, me, absent) for part, me in zip(parts, own, strict=True)]
     else:
-        found = [_in_factor(S, part, candidates, k, me, absent, progress) for part, me in zip(parts, own, strict=True)]
+        with one_bar(progress), expect(len(parts)):
+            found = [
+                _in_factor(S, part, candidates, k, me, absent, progress) for part, me in zip(parts, own, strict=True)
+            ]
     every = Neighbours(*(np.concatenate(both) for both in zip(*found, strict=True)))
     return every if absent is None else Neighbours(*unanswered(*every))
 
