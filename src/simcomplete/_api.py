@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,9 @@ from simcomplete._method.settings import Settings
 from simcomplete._method.spec import SHARED, Method
 from simcomplete._registry import find
 from simcomplete._result.completion import Completion
+from simcomplete._result.unobserved import unobserved_message
 from simcomplete._rows.budget import working_memory
+from simcomplete._rows.progress import one_bar
 from simcomplete._rows.sink import Output
 from simcomplete._rows.validate import (
     check_number,
@@ -82,7 +85,7 @@ def complete(
     random_state : int, Generator or None
         Seed of random methods; the same seed gives the same answer.
     progress : bool, optional
-        None shows progress on a terminal, False never.
+        None shows progress on a terminal and in a notebook, where it takes more than two seconds; False never.
     memory : int or str, optional
         What a block of rows and its temporaries may take: bytes, or words such as "2 GiB".
     out : path, optional
@@ -121,7 +124,7 @@ def complete(
     if notice is not None:
         warn_caller(notice, InputWarning)
     settings = _settings(rank, penalty, random_state, progress, problem.n)
-    with working_memory(memory):
+    with working_memory(memory), _bar(progress):
         done = run(problem, settings) if out is None else _written(run, problem, settings, Output(out))
     views = {"unit_diagonal": unit_diagonal, "keep_candidates": keep_candidates, "clip": clip}
     return done.view(**views) if any(views.values()) else done
@@ -185,9 +188,15 @@ def complete_similarity(
     run = _runner(method, params, {"rank": rank, "penalty": penalty})
     problem = problem_of_similarities(S0, candidates, known, overlap, progress, id=id, labels=labels)
     settings = _settings(rank, penalty, random_state, progress, problem.n)
-    done = run(problem, settings)
+    with _bar(progress):
+        done = run(problem, settings)
     views = {"unit_diagonal": unit_diagonal, "keep_candidates": keep_candidates, "clip": clip}
     return done.view(**views) if any(views.values()) else done
+
+
+def _bar(progress: bool | None) -> AbstractContextManager[None]:
+    """One bar for everything that a call does; none where it is to be silent."""
+    return nullcontext() if progress is False else one_bar(progress)
 
 
 def _settings(rank: int | None, penalty: float, random_state: Any, progress: bool | None, n: int) -> Settings:
@@ -238,6 +247,9 @@ def _recorded(done: Completion, notices: list[str]) -> Completion:
         notices = [*notices, f"{done.method}: {done.status}"]
     for notice in notices:
         warn_caller(notice, NotConvergedWarning)
+    if done.unobserved is not None:
+        first = 0 if done.all_rows_are_queries else done.n_candidates
+        warn_caller(unobserved_message(done.unobserved, done.labels, first), InputWarning)
     unused = set(SHARED) - find(done.method).shared - {"metric"}
     return replace(done, params={name: value for name, value in done.params.items() if name not in unused})
 

@@ -72,6 +72,7 @@ def _neighbours(done: Completion, wanted: list[int], k: int) -> list[dict[str, A
             "nearest": [
                 {"row": j, **_label(done, j), "similarity": score}
                 for j, score in zip(near.tolist(), values.tolist(), strict=True)
+                if j >= 0  # a query of which nothing is observed has no neighbours
             ],
         }
         for i, near, values in zip(wanted, ids, scores, strict=True)

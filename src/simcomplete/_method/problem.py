@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
+from simcomplete._result.unobserved import without_certainty
 from simcomplete._rows.table import HeldRows, RowTable, as_row_table
-from simcomplete._rows.xp import Array, astype, is_numpy, like, rows_not_finite, to_numpy
+from simcomplete._rows.xp import Array, astype, is_numpy, like, rows_not_finite, rows_without_values, to_numpy
 from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
 from simcomplete._similarity.evidence import LazyEvidence
 from simcomplete._similarity.exact import CandidateBlock, CandidateRows
@@ -112,6 +113,9 @@ class Problem:
         )
         found = SymmetricMatrix(factor, signs, diagonal, dense, unit=matrix.unit)
         self._refuse_not_finite(found, method)
+        blind = self.unobserved()
+        if len(blind):
+            facts = without_certainty(facts, blind, 0 if self.all_rows_are_queries else self.n_candidates)
         return Completion(
             matrix=found,
             n_candidates=self.n_candidates,
@@ -126,25 +130,27 @@ class Problem:
             **facts,
         )
 
-    def _refuse_not_finite(self, matrix: SymmetricMatrix, method: str) -> None:
-        """Refuse a matrix that is not finite in what is in memory of it.
+    def unobserved(self) -> NDArray[np.int64]:
+        """Positions of rows of which nothing is known: no value or, of a matrix, no feature in common with any row."""
+        given: HeldRows | None = getattr(self, "queries", getattr(self, "rows", None))
+        if given is not None:
+            return rows_without_values(given.array) + (self.n - given.n)
+        return np.flatnonzero([] if self.overlap is None else ~self.overlap.any(axis=1))
 
-        Rows that are made when they are read, or that a pass has written, are not read again: they are candidates,
-        which are finite, divided by their lengths, or products of such rows with a small matrix that LAPACK has found.
-        """
+    def _refuse_not_finite(self, matrix: SymmetricMatrix, method: str) -> None:
+        """Refuse a matrix that is not finite in what is in memory of it."""
+        # Rows made when they are read, or written by a pass, are not read again: they are made of finite candidates.
         for array in (matrix.factor, matrix.dense, matrix.diagonal):
             held, start = (array, 0) if array is None or array.ndim == 1 else as_row_table(array).held_part
             bad = [] if held is None else (rows_not_finite(held) + start).tolist()
             if bad:
-                own = "" if self.all_rows_are_queries else self._of_its_kind(bad[0])
+                own = f", candidate {bad[0]}" if bad[0] < self.n_candidates else f", query {bad[0] - self.n_candidates}"
+                own = "" if self.all_rows_are_queries else own
                 label = "" if self.labels is None else f", labelled {self.labels[bad[0]]!r}"
                 raise NotFiniteError(
                     f"method {method!r} has no finite similarities for row {bad[0]}{own}{label} "
                     f"({len(bad)} of {self.n} rows); use another method, such as 'overlap', or leave the row out"
                 )
-
-    def _of_its_kind(self, row: int) -> str:
-        return f", candidate {row}" if row < self.n_candidates else f", query {row - self.n_candidates}"
 
 
 @dataclass(frozen=True)
@@ -192,8 +198,7 @@ class CandidatesQueries(Problem):
     @cached_property
     def table(self) -> NDArray[np.float64]:
         """All rows in NumPy and float64, candidates first."""
-        both = (self.candidates.whole(), self.queries.array)
-        return np.concatenate([to_numpy(rows).astype(np.float64) for rows in both])
+        return np.concatenate([to_numpy(table.whole()).astype(np.float64) for table in (self.candidates, self.queries)])
 
     def to_input_library(self, array: Array) -> Array:
         """Bring an array to the library, device and type of the candidates."""

@@ -11,6 +11,7 @@ from simcomplete._method.params import Parameters, aligned
 from simcomplete._method.problem import Problem
 from simcomplete._method.settings import Settings
 from simcomplete._result.completion import Completion
+from simcomplete._result.html import html_table
 from simcomplete._rows.table import RowTable
 from simcomplete._rows.xp import Array
 from simcomplete._similarity.measure import Measure
@@ -43,6 +44,8 @@ COLUMNS = (
     "out_of_sample",
     "reference",
 )
+# Of these, what a notebook shows: all of them would not fit beside each other.
+SHORT = ("name", "family", "acts_on", "psd", "keeps_candidates", "out_of_sample", "reference")
 
 
 class Sizes(NamedTuple):
@@ -224,6 +227,9 @@ class MethodTable(tuple[Method, ...]):
             if method.name == key:
                 return method
         raise KeyError(key)
+
+    def _repr_html_(self) -> str:
+        return html_table("Methods", ([method.row()[name] for name in SHORT] for method in self), SHORT)
 
     def __repr__(self) -> str:
         return aligned([COLUMNS, *(tuple(_cell(value) for value in method.row().values()) for method in self)])

@@ -39,6 +39,7 @@ from simcomplete._result.intervals import IntervalModel
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
 from simcomplete._rows.derived import UnitRows
+from simcomplete._rows.progress import expect
 from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.xp import to_numpy
 from simcomplete._similarity.measure import Measure
@@ -47,6 +48,7 @@ from simcomplete.errors import InputError
 
 # Every row incomplete, effort="fast": rows as they are, one rank.
 FAST_ROWS: dict[str, Any] = {"ranks": (20,), "spaces": ("raw",)}
+EXPECTED_FITS = 8  # to choose a setting, to calibrate it, and of all rows: seldom fewer or more, for progress alone
 
 
 def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
@@ -145,7 +147,8 @@ def fit_factors(
 ) -> RowsCompletion:
     """Fit the factor model of incomplete rows with as much effort as asked for."""
     limits = Limits(ITERATIONS, progress=progress, label="posterior")
-    return complete_rows(X, rng, masks=masks, limits=limits, **(FAST_ROWS if effort == "fast" else {}))
+    with expect(3 if effort == "fast" else EXPECTED_FITS):
+        return complete_rows(X, rng, masks=masks, limits=limits, **(FAST_ROWS if effort == "fast" else {}))
 
 
 def from_similarities(problem: Similarities, settings: Settings, params: dict[str, Any]) -> Completion:

@@ -7,7 +7,7 @@ matrix only when it fits into memory.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete import index as vectors
-from simcomplete._result import store, views
+from simcomplete._result import frames, plots, store, views
 from simcomplete._result.certificate import Certificate
+from simcomplete._result.frames import Searched, SearchResult
 from simcomplete._result.intervals import IntervalModel, around, required
 from simcomplete._result.matrix import Selection, SymmetricMatrix
 from simcomplete._result.rows import positions_of, refuse_two_readings, resolve_rows
-from simcomplete._result.search import Neighbours, nearest, rows_or_queries, scope
+from simcomplete._result.search import nearest, rows_or_queries, scope
 from simcomplete._result.status import Status
-from simcomplete._result.summary import html_table, rank_in_words, summary
+from simcomplete._result.summary import completion_html, rank_in_words, summary
+from simcomplete._result.unobserved import unanswered, widened
 from simcomplete._result.validity import Validity, validate
+from simcomplete._rows.progress import one_bar
 from simcomplete._rows.table import as_row_table
 from simcomplete._rows.xp import Array, to_numpy
 from simcomplete._similarity.exact import CandidateBlock, CandidateRows
@@ -63,6 +66,10 @@ class Completion:
         Original position of every row, where candidates had to be moved to the front.
     choice, election : dict or None
         What an automatic method chose, and the table it chose from.
+    unobserved : array of int or None
+        Positions of rows of which nothing was observed: they have confidence 0 and no neighbours.
+    frame : {"pandas", "polars", "pyarrow"} or None
+        The kind of frame that samples came in, which `to_frame` makes again.
 
     Examples
     --------
@@ -93,8 +100,17 @@ class Completion:
     election: list[dict[str, Any]] | None = None
     exact: CandidateRows | CandidateBlock | None = field(default=None, repr=False)
     interval_model: IntervalModel | None = field(default=None, repr=False)
-    model: Any = field(default=None, repr=False)  # what the method fitted, for adding rows; it is not saved
-    frame: str | None = None  # the library of the frame that was given, for results as frames; it is not saved
+    # What the method fitted, for adding rows to the result; it is not saved.
+    model: Any = field(default=None, repr=False)
+    unobserved: NDArray[np.int64] | None = None
+    frame: str | None = None
+
+    # What these do is described where they are.
+    to_frame, to_pandas, to_polars = frames.to_frame, frames.to_pandas, frames.to_polars
+    plot, plot_similarity, plot_spectrum = plots.plot, plots.plot_similarity, plots.plot_spectrum
+    plot_neighbours, plot_intervals = plots.plot_neighbours, plots.plot_intervals
+    view = views.view
+    summary, _repr_html_ = summary, completion_html
 
     @property
     def factor(self) -> Array | None:
@@ -167,10 +183,11 @@ class Completion:
         -------
         array of shape (rows, cols)
         """
-        view = self.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip)
+        other = unit_diagonal or keep_candidates or clip
+        view = self.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip) if other else self
         return view.matrix.block(self._resolve(rows, "rows"), self._resolve(cols, "cols"))
 
-    def search(self, k: int = 10, rows: Any = None, *, index: Any = None, progress: bool | None = None) -> Neighbours:
+    def search(self, k: int = 10, rows: Any = None, *, index: Any = None, progress: bool | None = None) -> SearchResult:
         """Find the `k` most similar candidates of every query.
 
         Parameters
@@ -187,15 +204,23 @@ class Completion:
 
         Returns
         -------
-        Neighbours
-            `ids`, int64 (rows, k): positions among the candidates, best first, ties by lower id; `scores` beside.
+        SearchResult
+            A pair: `ids`, int64 (rows, k), positions among the candidates, best first, ties by lower id; `scores`
+            beside. A row of which nothing was observed has no neighbours, and is none: id -1, score NaN. `to_frame()`
+            gives one line for every neighbour, with labels and intervals.
         """
         wanted = positions_of(self._resolve(rows_or_queries(rows, self.n_queries), "rows"))
         k, among = scope(k, wanted, self.n_candidates)
-        if isinstance(index, str):
-            index = self._indexes.get(kind_of(index), progress)
-        find = nearest if index is None else partial(vectors.nearest, index=index)
-        return find(self.matrix, wanted, slice(0, self.n_candidates), k, exclude_self=among, progress=progress)
+        blind, candidates = self.unobserved, slice(0, self.n_candidates)
+        absent = None if blind is None or blind[0] >= self.n_candidates else blind[blind < self.n_candidates]
+        with one_bar(progress):
+            if isinstance(index, str):
+                index = self._indexes.get(kind_of(index), progress)
+            find = nearest if index is None else partial(vectors.nearest, index=index)
+            found = find(self.matrix, wanted, candidates, k, exclude_self=among, absent=absent, progress=progress)
+        ids, scores = found if blind is None else unanswered(*found, np.isin(wanted, blind))
+        first, model = self.n - self.n_queries, self.interval_model
+        return SearchResult(ids, scores, Searched(wanted, self.n_candidates, first, self.labels, self.frame, model))
 
     def export_index(self, path: str | Path, kind: vectors.Kind = "flat", *, overwrite: bool = False) -> dict[str, Any]:
         """Write the candidates as a FAISS file, and beside it a note that says how queries are put to it.
@@ -226,49 +251,23 @@ class Completion:
         Returns
         -------
         low, high : array of shape (rows, cols)
-            Clipped to [-1, 1]. Pairs of complete candidates are exact: their intervals have no width.
+            Clipped to [-1, 1]. Pairs of complete candidates are exact: their intervals have no width. Those of a row
+            of which nothing was observed are -1 and 1: nothing is claimed of it.
         """
         model = required(self.interval_model, self.method)
         if not self.all_rows_are_queries:
             refuse_two_readings(rows, self.n_candidates)
         picked = self._resolve("queries" if rows is None else rows, "rows")
         among = self._resolve("candidates" if cols is None else cols, "cols")
-        width = model.half_width(level, positions_of(picked), positions_of(among), self.n - self.n_queries)
+        pairs = positions_of(picked), positions_of(among)
+        width = model.half_width(level, *pairs, self.n - self.n_queries)
+        width = width if self.unobserved is None else widened(width, *pairs, self.unobserved)
         return around(to_numpy(self.matrix.block(picked, among)), width)
 
     @property
     def confidence(self) -> NDArray[np.float64]:
         """One number per query, from 0 (nothing is known of it) to 1 (everything is)."""
         return required(self.interval_model, self.method).confidence
-
-    def view(self, *, unit_diagonal: bool = False, keep_candidates: bool = False, clip: bool = False) -> Completion:
-        """Return the same result in another form; its `validity` tells what that costs.
-
-        Parameters
-        ----------
-        unit_diagonal : bool
-            Rescale rows and columns to a diagonal of 1.
-        keep_candidates : bool
-            Put the exact candidate block back.
-        clip : bool
-            Clip entries to [-1, 1] (to [0, 1] where scores were mapped to (0, 1]).
-        """
-        given = {"unit_diagonal": unit_diagonal, "keep_candidates": keep_candidates, "clip": clip}
-        asked = {name: True for name, value in given.items() if value}
-        if not asked:
-            return self
-        S = views.unit_diagonal(self.matrix) if unit_diagonal else self.matrix
-        S = views.keep_candidates(S, self.exact) if keep_candidates else S
-        S = views.clip(S, 0.0 if self.params.get("positive") else -1.0) if clip else S
-        return replace(self, matrix=S, params={**self.params, **asked})
-
-    def summary(self) -> dict[str, Any]:
-        """Everything small about the result, as plain values for JSON.
-
-        Of a large result, `rank` and evidence that is not counted yet are None, and `validity` has the checks that the
-        form answers: nothing here takes long.
-        """
-        return summary(self)
 
     def save(self, path: str | Path, *, overwrite: bool = False, candidates: bool = True) -> None:
         """Write everything to a folder of `.npy` and JSON, block by block, whole or not at all; `sc.load` reads it.
@@ -288,9 +287,6 @@ class Completion:
             f"Completion(method={self.method!r}, candidates={self.n_candidates}, queries={self.n_queries}, "
             f"rank={rank_in_words(self)}, status={self.status.code!r})"
         )
-
-    def _repr_html_(self) -> str:
-        return html_table(self)
 
     @cached_property
     def _indexes(self) -> IndexCache:

@@ -9,9 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from simcomplete._result.archive import Stored, check_target, read_archive, write_archive
 from simcomplete._result.certificate import Certificate
 from simcomplete._result.fits import check_facts, check_fit
+from simcomplete._result.html import Election
 from simcomplete._result.intervals import IntervalModel
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.plain import plain
@@ -55,6 +58,8 @@ def to_arrays_and_metadata(done: Completion, *, candidates: bool = True) -> tupl
         "evidence": None if done.evidence is None else done.evidence.as_dict(),
         "exact": None,
         "factor": AS_IT_IS,
+        "unobserved": plain(done.unobserved),
+        "frame": done.frame,
     }
     if candidates and done.exact is not None:
         arrays["candidates"], metadata["exact"] = done.exact.to_table_and_metadata()
@@ -106,8 +111,12 @@ def from_arrays_and_metadata(arrays: dict[str, Any], metadata: dict[str, Any]) -
     )
     if evidence is not None:
         evidence = Evidence(**{**evidence, "rows_without": tuple(evidence["rows_without"])})
+    blind = metadata.get("unobserved")  # this and the kind of frame: simcomplete 0.2 did not write them
     return {
         **{name: metadata[name] for name in SAME_NAME},
+        "election": None if metadata["election"] is None else Election(metadata["election"]),
+        "unobserved": None if blind is None else np.array(blind, dtype=np.int64),
+        "frame": metadata.get("frame"),
         "matrix": matrix,
         "order": arrays.get("order"),
         "status": Status(**metadata["status"]),

@@ -141,7 +141,7 @@ def reference(S0: Matrix, project: Any, tol: float, limits: Limits) -> tuple[Mat
             return Status("converged", f"after {made:.0f} iterations it changes by {change:.1e} <= tol={tol:g}")
         # As the programs do it: all iterations that were asked for are made, and that is that.
         return Status(
-            "max_iter", f"{made:.0f} iterations made, as asked; still {change:.1e} a step from the projection"
+            "computed", f"{made:.0f} iterations made, as asked; still {change:.1e} a step from the projection"
         )
 
     ended = iterate(
