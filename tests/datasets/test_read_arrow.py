@@ -48,7 +48,7 @@ def test_labels_in_a_dictionary_and_several_batches(tmp_path):
 
 def test_the_old_feather_is_refused_in_words(tmp_path):
     (tmp_path / "t.feather").write_bytes(b"FEA1" + bytes(100) + b"FEA1")
-    with pytest.raises(FileFormatError, match="version 1.*version 2"):
+    with pytest.raises(FileFormatError, match=r"version 1.*version 2"):
         read_table(tmp_path / "t.feather")
 
 

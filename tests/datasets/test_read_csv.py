@@ -23,7 +23,9 @@ def read(tmp_path):
     return reader
 
 
-@pytest.mark.parametrize("missing", ["", "NaN", "nan", "NA", "na", "N/A", "n/a", "null", "NULL", "None", "none", "  ", "?", "-"])
+@pytest.mark.parametrize(
+    "missing", ["", "NaN", "nan", "NA", "na", "N/A", "n/a", "null", "NULL", "None", "none", "  ", "?", "-"]
+)
 def test_spellings_of_missing(read, missing):
     assert_array_equal(read(f"1,{missing},3\n4,5,{missing}\n").values, [[1, NAN, 3], [4, 5, NAN]])
 

@@ -144,7 +144,7 @@ def test_open_files(tmp_path):
     np.savez(tmp_path / "x.npz", X=values)
     for raw in (b"1;2\n3;?\n", gzip.compress(b"1,2\n3,\n"), stream.getvalue(), (tmp_path / "x.npz").read_bytes()):
         assert_array_equal(read_table(io.BytesIO(raw)).values, values)
-    with pytest.raises(FileFormatError, match="^the open file: row 2 has 1 cells"):
+    with pytest.raises(FileFormatError, match=r"^the open file: row 2 has 1 cells"):
         read_table(io.BytesIO(b"1,2\n3\n"))
     with pytest.raises(InputError, match="binary mode"):
         read_table(io.StringIO("1,2"))
@@ -178,7 +178,8 @@ def test_a_named_format_goes_before_the_name(tmp_path):
 def test_what_was_written_is_read(tmp_path_factory, values, separator, comma):
     comma = comma and separator != ","
     text = "".join(
-        separator.join("" if v != v else repr(v).replace(".", "," if comma else ".") for v in row) + "\n" for row in values
+        separator.join("" if v != v else repr(v).replace(".", "," if comma else ".") for v in row) + "\n"
+        for row in values
     )
     path = tmp_path_factory.mktemp("t") / "t.csv"
     path.write_text("x" + separator + "y" + separator + "z\n" + text)
@@ -186,5 +187,5 @@ def test_what_was_written_is_read(tmp_path_factory, values, separator, comma):
         found = read_table(path).values
     except InputError as error:
         assert "decimal" in str(error)  # a question, never a wrong answer
-        found = read_table(path, decimal="," if comma else ".").values
+        found = read_table(path, decimal=sign).values
     assert_array_equal(found, values)

@@ -8,7 +8,7 @@ from typing import IO, Any
 
 from simcomplete.datasets._columns import column_names
 from simcomplete.datasets._files import read_file
-from simcomplete.datasets._stream import read_stream
+from simcomplete.datasets._stream import STDIN, read_stream
 from simcomplete.datasets._table import Options, Table
 from simcomplete.errors import InputError
 
@@ -102,11 +102,12 @@ def read_table(
         drop=column_names(drop, "drop"),
         columns=column_names(columns, "columns"),
     )
-    if hasattr(path, "read"):
-        return read_stream(path, options, format, str(getattr(path, "name", "the open file")))
-    if not isinstance(path, (str, os.PathLike)):
+    if isinstance(path, (str, os.PathLike)):
+        return read_file(Path(path), options, kind=format)
+    if not hasattr(path, "read"):
         raise InputError(f"path={path!r} is neither a path nor an open file; give one")
-    return read_file(Path(path), options, kind=format)
+    name = getattr(path, "name", None)
+    return read_stream(path, options, format, STDIN if name == "<stdin>" else str(name or "the open file"))
 
 
 def missing_tokens(missing: Any) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from simcomplete.datasets._files import read_file
 from simcomplete.datasets._table import Options, Table
 from simcomplete.errors import InputError, MemoryLimitError, SimcompleteError
 
+STDIN = "standard input"
 STEP_BYTES = 2**20
 # What files of these formats begin with; everything else is text, perhaps packed.
 FIRST_BYTES = {
@@ -23,7 +24,7 @@ FIRST_BYTES = {
 }
 
 
-def read_stream(file: IO[bytes], options: Options, kind: str | None = None, name: str = "standard input") -> Table:
+def read_stream(file: IO[bytes], options: Options, kind: str | None = None, name: str = STDIN) -> Table:
     """Read a table from an open file, such as standard input, from where it stands to its end.
 
     Parameters
@@ -52,8 +53,8 @@ def _copy(file: IO[bytes], path: Path, name: str) -> None:
     free, size = available_bytes(), 0
     with path.open("wb") as copy:
         while True:
-            block = file.read(STEP_BYTES)
-            if isinstance(block, str):
+            block: object = file.read(STEP_BYTES)
+            if not isinstance(block, bytes):
                 raise InputError(f"{name} was opened as text; open it in binary mode, as sys.stdin.buffer")
             if not block:
                 return

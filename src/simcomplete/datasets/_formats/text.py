@@ -14,7 +14,7 @@ from simcomplete._rows.budget import require
 from simcomplete.datasets._columns import pick_columns
 from simcomplete.datasets._formats.cells import MISSING, is_text
 from simcomplete.datasets._formats.decorated import refuse_decorated
-from simcomplete.datasets._formats.dialect import MAX_LINE, NAMES, Dialect, is_header, look
+from simcomplete.datasets._formats.dialect import LOOK_LINES, MAX_LINE, NAMES, Dialect, is_header, look
 from simcomplete.datasets._formats.encoded import EncodedText, check_text
 from simcomplete.datasets._formats.numbers import text_to_numbers
 from simcomplete.datasets._table import Options, Table, as_table
@@ -48,15 +48,20 @@ def read_csv(path: Path, options: Options) -> Table:
 
 def _is_labels(path: Path, name: str, column: Any, absent: frozenset[str], width: int) -> bool:
     """Whether the first column is text; a sign for missing that occurs once, such as NA for Namibia, is a label."""
+    if any(_is_number(cell.strip(), absent) for cell in column[:LOOK_LINES].to_pylist()):
+        return False  # as in most tables; the other cells need no look
     cells = [cell.strip() for cell in column.to_pylist()]
-    words = [cell for cell in cells if is_text(cell, absent)]
     others = Counter(cell for cell in cells if not is_text(cell, absent))
-    if not words or any(cell.lower() not in absent or count > 1 for cell, count in others.items()):
+    if sum(others.values()) == len(cells) or any(_is_number(cell, absent) or n > 1 for cell, n in others.items()):
         return False
     if width == 1:
         raise FileFormatError(f"{path}: the only column holds text, numbers are needed")
     refuse_decorated(path, name, cells)
     return True
+
+
+def _is_number(cell: str, absent: frozenset[str]) -> bool:
+    return cell.lower() not in absent and not is_text(cell, absent)
 
 
 def _require_room(path: Path, width: int) -> None:
