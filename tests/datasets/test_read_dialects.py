@@ -177,10 +177,9 @@ def test_a_named_format_goes_before_the_name(tmp_path):
 )
 def test_what_was_written_is_read(tmp_path_factory, values, separator, comma):
     comma = comma and separator != ","
-    text = "".join(
-        separator.join("" if v != v else repr(v).replace(".", "," if comma else ".") for v in row) + "\n"
-        for row in values
-    )
+    sign = "," if comma else "."
+    lines = (separator.join("" if v != v else repr(v).replace(".", sign) for v in row) for row in values)
+    text = "".join(line + "\n" for line in lines)
     path = tmp_path_factory.mktemp("t") / "t.csv"
     path.write_text("x" + separator + "y" + separator + "z\n" + text)
     try:
