@@ -102,7 +102,6 @@ def _show(message: Warning | str, category: type[Warning], *rest: Any, **more: A
 
 app = typer.Typer(
     cls=Group,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # the panels of rich cut the names of options where the terminal is narrow
     invoke_without_command=True,
