@@ -76,7 +76,7 @@ def test_key_is_for_archives_and_header_for_text(folder, as_json, fails):
     np.savez("q.npz", a=Q, b=Q)
     assert "a, b" in fails("complete", "p.csv", "q.npz", "-o", "out")
     as_json("complete", "p.csv", "q.npz", "-o", "out", "--key", "b", "--header")
-    assert "key='b'" in fails("complete", "p.npy", "q.npy", "-o", "other", "--key", "b")
+    assert "--key b picks an array" in fails("complete", "p.npy", "q.npy", "-o", "other", "--key", "b")
 
 
 def test_existing_output_is_refused_before_the_work(folder, monkeypatch, run, fails):
@@ -144,9 +144,16 @@ def test_bad_input_is_one_line_and_code_2(folder, arguments, words, fails):
     assert not (folder / "out").exists()
 
 
+def test_columns_are_matched_by_name(folder, run):
+    run("complete", "p.csv", "q.csv", "-o", "out", "--method", "smcnn")
+    (folder / "q.csv").write_text("id,c,a,b\nq1,3,1,NA\nq2,,,2\n")
+    run("complete", "p.csv", "q.csv", "-o", "turned", "--method", "smcnn")
+    np.testing.assert_array_equal(sc.load("turned").similarity(), sc.load("out").similarity())
+
+
 def test_columns_of_other_names_are_refused(folder, fails):
-    (folder / "q.csv").write_text("id,a,c,b\nq1,1,NA,3\n")
-    assert "column 2 is 'b' in p.csv and 'c' in q.csv" in fails("complete", "p.csv", "q.csv", "-o", "out")
+    (folder / "q.csv").write_text("id,a,c,d\nq1,1,NA,3\n")
+    assert "queries lack ['b'] and also have ['d']" in fails("complete", "p.csv", "q.csv", "-o", "out")
 
 
 def test_columns_of_another_number_are_refused(folder, fails):

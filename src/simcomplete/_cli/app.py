@@ -121,7 +121,6 @@ def make_interruptible(commands: typer.Typer) -> None:
 
 app = typer.Typer(
     cls=Group,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # the panels of rich cut the names of options where the terminal is narrow
     invoke_without_command=True,
