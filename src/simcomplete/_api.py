@@ -14,11 +14,13 @@ from simcomplete._caller import warn_caller
 from simcomplete._method.given import generator, problem_of_rows, problem_of_similarities
 from simcomplete._method.memory import check_memory
 from simcomplete._method.problem import Problem
+from simcomplete._method.scaled import scaled_problem, with_scaling
 from simcomplete._method.settings import Settings
 from simcomplete._method.spec import SHARED, Method
 from simcomplete._registry import find
 from simcomplete._result.completion import Completion
 from simcomplete._rows.budget import working_memory
+from simcomplete._rows.scaling import SCALES, Center, Scale, check_scaling
 from simcomplete._rows.sink import Output
 from simcomplete._rows.validate import (
     check_number,
@@ -38,6 +40,8 @@ def complete(
     rank: int | None = None,
     penalty: float = 1e-3,
     metric: Metric = "cosine",
+    center: Center = None,
+    scale: Scale = None,
     min_overlap: int = 1,
     epsilon: float = 0.0,
     positive: bool = False,
@@ -63,13 +67,20 @@ def complete(
     method : str
         A name from `sc.methods()`, or "auto": hide known values of the candidates, let methods find them again, and
         take the best; `done.election` shows the table. Where nothing can be hidden, "auto" is "posterior".
-        Of the next six parameters, one that the named method does not use is refused when it is set.
+        Of rank, penalty, metric, min_overlap, epsilon and positive, one that the named method does not use is refused
+        when it is set.
     rank : int, optional
         Bound on the rank, at most the number of samples; None means min(100, n).
     penalty : float
         Weight of the method's penalty, lambda of the paper.
     metric : {"cosine", "pearson"}
-        Similarity over common features.
+        Similarity over common features; "pearson" is the cosine of rows less their own mean, a correlation of rows.
+    center : {"mean", "median"}, optional
+        Take this off every feature first, as candidates (without queries, all rows) have it in their observed values.
+    scale : {"sd", "robust"}, optional
+        Divide every feature first, by its standard deviation or by the distance of its quartiles (in units of a normal
+        distribution's), so that features in large units do not decide alone. Features that are constant or missing
+        throughout are divided by 1. `done.scaling` has the numbers, and new rows are changed by the same ones.
     min_overlap : int
         Pairs with fewer common features count as no evidence.
     epsilon, positive : float, bool
@@ -105,11 +116,16 @@ def complete(
     True
     """
     measure = Measure(metric, min_overlap, epsilon, positive)
+    if not (scale is None or (isinstance(scale, str) and scale in SCALES)):  # perhaps by its former meaning
+        params, scale = {"scale": scale, **params}, None
     run = _runner(method, params, {"rank": rank, "penalty": penalty, **vars(measure)})
-    problem = problem_of_rows(candidates, queries, measure, progress)
+    problem, scaling = problem_of_rows(candidates, queries, measure, progress), None
     settings = _settings(rank, penalty, random_state, progress, problem.n)
     with working_memory(memory):
+        if center is not None or scale is not None:
+            problem, scaling = scaled_problem(problem, center, scale)
         done = run(problem, settings) if out is None else _written(run, problem, settings, Output(out))
+    done = done if scaling is None else with_scaling(done, scaling)
     views = {"unit_diagonal": unit_diagonal, "keep_candidates": keep_candidates, "clip": clip}
     return done.view(**views) if any(views.values()) else done
 
@@ -198,12 +214,28 @@ def _written(run: Runner, problem: Problem, settings: Settings, out: Output) -> 
 
 def _runner(method: str, params: dict[str, Any], shared: dict[str, Any]) -> Runner:
     """Check the method's name and parameters before any work, and return what will do it and warn the caller."""
+    if "scale" in params:
+        params = _without_former_scale(method, params)
     if method == "auto":
         return partial(_run_auto, params=dict(params), shared=shared)
     found, given = find(method), dict(params)
     tune = given.pop("tune", False)
     found.refuse_unused(shared)
     return partial(_run_named, method=found, own=found.own(given), tune=bool(tune))
+
+
+def _without_former_scale(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters with the start of iterative solvers by today's name; until version 0.1 it was called `scale`."""
+    value = params["scale"]
+    if method == "auto" or "start_scale" not in find(method).parameters:
+        check_scaling(None, value)
+        return params
+    warn_caller(
+        f"scale={value!r} as the size of a random start is now called start_scale=; scale= will be only for features "
+        "('sd' or 'robust')",
+        FutureWarning,
+    )
+    return {**{name: given for name, given in params.items() if name != "scale"}, "start_scale": value}
 
 
 def _run_named(problem: Problem, settings: Settings, *, method: Method, own: dict[str, Any], tune: bool) -> Completion:

@@ -192,8 +192,7 @@ def _without_comparison(problem: Problem) -> str | None:
     if isinstance(problem, CandidatesQueries) and problem.n_candidates >= MIN_CANDIDATES:
         return None
     if not isinstance(problem, Similarities):
-        plain = problem.measure.metric == "cosine" and not problem.measure.positive
-        return "posterior" if plain else "smcnn"
+        return "smcnn" if problem.measure.positive else "posterior"
     # Only similarities: with an exact block the posterior filter, else the nearest valid matrix while it is affordable.
     if problem.n_exact is not None and problem.n_exact < problem.n:
         return "posterior"

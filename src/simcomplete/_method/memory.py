@@ -83,8 +83,7 @@ def peak_bytes(method: Method, sizes: Sizes, params: Mapping[str, Any]) -> int:
 def on_device(problem: Problem) -> bool:
     """Whether a problem lies on an accelerator, which has memory of its own."""
     held = {CandidatesQueries: "candidates", AllRows: "rows", Similarities: "S0"}[type(problem)]
-    array = getattr(problem, held)
-    return on_accelerator(getattr(array, "held", array))
+    return on_accelerator(getattr(problem, held))  # rows outside memory tell their device, too
 
 
 def check_memory(method: Method, problem: Problem, settings: Settings, params: Mapping[str, Any]) -> None:

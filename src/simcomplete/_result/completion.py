@@ -25,6 +25,7 @@ from simcomplete._result.search import Neighbours, nearest, rows_or_queries, sco
 from simcomplete._result.status import Status
 from simcomplete._result.summary import html_table, rank_in_words, summary
 from simcomplete._result.validity import Validity, validate
+from simcomplete._rows.scaling import FeatureScaling
 from simcomplete._rows.table import as_row_table
 from simcomplete._rows.xp import Array, to_numpy
 from simcomplete._similarity.exact import CandidateBlock, CandidateRows
@@ -63,6 +64,8 @@ class Completion:
         Original position of every row, where candidates had to be moved to the front.
     choice, election : dict or None
         What an automatic method chose, and the table it chose from.
+    scaling : FeatureScaling or None
+        What was taken off every feature (`offset`) and what it was divided by (`divisor`): ``center=``, ``scale=``.
 
     Examples
     --------
@@ -95,13 +98,13 @@ class Completion:
     interval_model: IntervalModel | None = field(default=None, repr=False)
     # What the method fitted, for adding rows to the result; it is not saved.
     model: Any = field(default=None, repr=False)
+    scaling: FeatureScaling | None = field(default=None, repr=False)
 
     @property
     def factor(self) -> Array | None:
         """F, of shape (n, r), or None when the result is dense.
 
-        Where rows are not all in memory it can still be used as an array: slices of rows, ``.T``, products, sums and
-        means go block by block, ``np.asarray`` reads it whole.
+        Where rows are not all in memory, slices of rows, ``.T``, products, sums and means go block by block.
         """
         return None if self.matrix.factor is None else as_row_table(self.matrix.factor).array_like
 
@@ -221,7 +224,7 @@ class Completion:
             Share of the true similarities that should lie inside.
         rows, cols : optional
             As in `similarity`; the queries and the candidates when left out. Where queries are separate, numbers for
-            `rows` need their group, ``("queries", [0, 3])``: before version 0.2 they were counted from the first query.
+            `rows` need their group, ``("queries", [0, 3])``.
 
         Returns
         -------
@@ -263,11 +266,7 @@ class Completion:
         return replace(self, matrix=S, params={**self.params, **asked})
 
     def summary(self) -> dict[str, Any]:
-        """Everything small about the result, as plain values for JSON.
-
-        Of a large result, `rank` and evidence that is not counted yet are None, and `validity` has the checks that the
-        form answers: nothing here takes long.
-        """
+        """Everything small about the result, as plain values for JSON; of a large one what takes long is None."""
         return summary(self)
 
     def save(self, path: str | Path, *, overwrite: bool = False, candidates: bool = True) -> None:

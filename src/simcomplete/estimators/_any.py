@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from simcomplete._rows.scaling import Center, Scale
 from simcomplete._similarity.measure import Metric
 from simcomplete.errors import InputError
 from simcomplete.estimators._base import SHARED, Completer
@@ -25,6 +26,8 @@ class SimilarityCompleter(Completer):
         Weight of the method's penalty, lambda of the paper.
     metric : {"cosine", "pearson"}
         Similarity over common features.
+    center, scale : {"mean", "median"}, {"sd", "robust"}, optional
+        Take this off every feature, and divide it by that, as the fitted rows have them; new rows alike.
     min_overlap : int
         Pairs with fewer common features count as no evidence.
     epsilon, positive : float, bool
@@ -73,6 +76,8 @@ class SimilarityCompleter(Completer):
         rank: int | None = None,
         penalty: float = 1e-3,
         metric: Metric = "cosine",
+        center: Center = None,
+        scale: Scale = None,
         min_overlap: int = 1,
         epsilon: float = 0.0,
         positive: bool = False,
@@ -84,6 +89,8 @@ class SimilarityCompleter(Completer):
         self.rank = rank
         self.penalty = penalty
         self.metric = metric
+        self.center = center
+        self.scale = scale
         self.min_overlap = min_overlap
         self.epsilon = epsilon
         self.positive = positive

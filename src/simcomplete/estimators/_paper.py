@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from simcomplete._rows.scaling import Center, Scale
 from simcomplete._similarity.measure import Metric
 from simcomplete.estimators._base import Completer
 
 # The method's own parameters, by the same names.
-OWN = ("solver", "step", "max_iter", "tol", "scale", "time_limit")
+OWN = ("solver", "step", "max_iter", "tol", "start_scale", "time_limit")
 
 
 class _Paper(Completer):
@@ -20,6 +21,8 @@ class _Paper(Completer):
         rank: int | None = None,
         penalty: float = 1e-3,
         metric: Metric = "cosine",
+        center: Center = None,
+        scale: Scale = None,
         min_overlap: int = 1,
         epsilon: float = 0.0,
         positive: bool = False,
@@ -27,7 +30,7 @@ class _Paper(Completer):
         step: float | str | None = None,
         max_iter: int | None = None,
         tol: float | None = None,
-        scale: float | str | None = None,
+        start_scale: float | str | None = None,
         time_limit: float | None = None,
         random_state: Any = 0,
         progress: bool | None = None,
@@ -35,6 +38,8 @@ class _Paper(Completer):
         self.rank = rank
         self.penalty = penalty
         self.metric = metric
+        self.center = center
+        self.scale = scale
         self.min_overlap = min_overlap
         self.epsilon = epsilon
         self.positive = positive
@@ -42,7 +47,7 @@ class _Paper(Completer):
         self.step = step
         self.max_iter = max_iter
         self.tol = tol
-        self.scale = scale
+        self.start_scale = start_scale
         self.time_limit = time_limit
         self.random_state = random_state
         self.progress = progress
@@ -65,6 +70,8 @@ class SMCNN(_Paper):
         Weight of the penalty, lambda of the paper.
     metric : {"cosine", "pearson"}
         Similarity over common features.
+    center, scale : {"mean", "median"}, {"sd", "robust"}, optional
+        Take this off every feature, and divide it by that, as the fitted rows have them; new rows alike.
     min_overlap : int
         Pairs with fewer common features count as no evidence.
     epsilon, positive : float, bool
@@ -73,7 +80,7 @@ class SMCNN(_Paper):
         "exact" takes one eigendecomposition and gives the global optimum; "descent" is the paper's own algorithm.
     step : float or {"safe", "backtracking", "paper"}, optional
         Of "descent", gamma of the paper; None means "safe".
-    max_iter, tol, scale, time_limit : int, float, float or "auto", float, optional
+    max_iter, tol, start_scale, time_limit : int, float, float or "auto", float, optional
         Of "descent" and "lbfgs": most iterations (None means 10 000), the gradient to stop at (1e-7), the size of the
         random start ("auto"), and seconds (no limit). The exact solver refuses them: it has no use for any.
     random_state : int, Generator or None
@@ -124,9 +131,9 @@ class SMCNmF(_Paper):
 
     Parameters
     ----------
-    rank, penalty, metric, min_overlap, epsilon, positive, solver, step, max_iter, tol, scale, time_limit
+    rank, penalty, metric, center, scale, min_overlap, epsilon, positive, solver, step, max_iter, tol
         As in `SMCNN`.
-    random_state, progress
+    start_scale, time_limit, random_state, progress
         As in `SMCNN`.
 
     Examples
