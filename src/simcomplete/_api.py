@@ -8,16 +8,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from simcomplete._auto.elect import OWN as AUTO_OWN
 from simcomplete._auto.elect import complete_auto
 from simcomplete._auto.holdout import run_tuned
 from simcomplete._caller import warn_caller
 from simcomplete._method.given import generator, problem_of_rows, problem_of_similarities
 from simcomplete._method.memory import check_memory
+from simcomplete._method.names import BESIDE, unknown_parameter, with_own_parameters
 from simcomplete._method.problem import Problem
 from simcomplete._method.scaled import scaled_problem, with_scaling
 from simcomplete._method.settings import Settings
 from simcomplete._method.spec import SHARED, Method
-from simcomplete._registry import find
+from simcomplete._registry import REGISTRY, find
 from simcomplete._result.completion import Completion
 from simcomplete._rows.budget import working_memory
 from simcomplete._rows.scaling import SCALES, Center, Scale, check_scaling
@@ -96,7 +98,7 @@ def complete(
     out : path, optional
         A `.npy` or `.zarr` to write the factor to, row by row where the method makes it so.
     **params
-        The method's own parameters, such as ``route`` or ``variant``; ``preset="original"`` for those of its authors;
+        The method's own parameters, listed in the notes; ``preset="original"`` for those of its authors;
         ``tune=True`` to choose among the method's usual settings by hiding known values of candidates.
 
     Returns
@@ -118,7 +120,7 @@ def complete(
     measure = Measure(metric, min_overlap, epsilon, positive)
     if not (scale is None or (isinstance(scale, str) and scale in SCALES)):  # perhaps by its former meaning
         params, scale = {"scale": scale, **params}, None
-    run = _runner(method, params, {"rank": rank, "penalty": penalty, **vars(measure)})
+    run = _runner(method, params, {"rank": rank, "penalty": penalty, **vars(measure)}, complete)
     problem, scaling = problem_of_rows(candidates, queries, measure, progress), None
     settings = _settings(rank, penalty, random_state, progress, problem.n)
     with working_memory(memory):
@@ -182,7 +184,7 @@ def complete_similarity(
     True
     """
     _refuse_hints(method, known=known, overlap=overlap)
-    run = _runner(method, params, {"rank": rank, "penalty": penalty})
+    run = _runner(method, params, {"rank": rank, "penalty": penalty}, complete_similarity)
     problem = problem_of_similarities(S0, candidates, known, overlap, progress)
     settings = _settings(rank, penalty, random_state, progress, problem.n)
     done = run(problem, settings)
@@ -212,13 +214,20 @@ def _written(run: Runner, problem: Problem, settings: Settings, out: Output) -> 
     return replace(done, matrix=replace(done.matrix, factor=out.read(out.path)))
 
 
-def _runner(method: str, params: dict[str, Any], shared: dict[str, Any]) -> Runner:
+def _runner(method: str, params: dict[str, Any], shared: dict[str, Any], function: Callable[..., Any]) -> Runner:
     """Check the method's name and parameters before any work, and return what will do it and warn the caller."""
     if "scale" in params:
         params = _without_former_scale(method, params)
     if method == "auto":
+        known = {*AUTO_OWN, *(name for each in REGISTRY.values() for name in each.parameters)} if params else ()
+        for name in params:
+            if name not in known:
+                raise unknown_parameter(name, known, function, "method 'auto'", AUTO_OWN)
         return partial(_run_auto, params=dict(params), shared=shared)
     found, given = find(method), dict(params)
+    for name in given:
+        if name not in found.parameters and name not in BESIDE:
+            raise unknown_parameter(name, found.parameters, function, f"method {method!r}")
     tune = given.pop("tune", False)
     found.refuse_unused(shared)
     return partial(_run_named, method=found, own=found.own(given), tune=bool(tune))
@@ -227,7 +236,8 @@ def _runner(method: str, params: dict[str, Any], shared: dict[str, Any]) -> Runn
 def _without_former_scale(method: str, params: dict[str, Any]) -> dict[str, Any]:
     """Parameters with the start of iterative solvers by today's name; until version 0.1 it was called `scale`."""
     value = params["scale"]
-    if method == "auto" or "start_scale" not in find(method).parameters:
+    word = isinstance(value, str) and value != "auto"
+    if word or method == "auto" or "start_scale" not in find(method).parameters:
         check_scaling(None, value)
         return params
     warn_caller(
@@ -271,3 +281,9 @@ def _refuse_hints(method: str, **hints: Any) -> None:
                 f"method {method!r} cannot use {name}=; leave it out (candidates= with keep_candidates=True "
                 "keeps an exact block with any method)"
             )
+
+
+complete.__doc__ = with_own_parameters(complete.__doc__, REGISTRY.values())
+complete_similarity.__doc__ = with_own_parameters(
+    complete_similarity.__doc__, [method for method in REGISTRY.values() if method.acts_on != "samples"]
+)

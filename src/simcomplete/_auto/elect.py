@@ -82,7 +82,9 @@ def complete_auto(
 def _names(elect: Any) -> Sequence[Any]:
     """The methods to compare: the usual ones, or those that were named."""
     if elect is not None and not isinstance(elect, (list, tuple)):
-        raise InputError(f"elect={elect!r} is not a list of methods; give names, such as ['smcnn', 'posterior']")
+        raise InputError(
+            f"elect={elect!r} is not a list of methods; give names, such as ['smcnn', 'posterior']", about=("elect",)
+        )
     return elect or DEFAULT_METHODS
 
 

@@ -75,10 +75,10 @@ class CentredModel:
 
     def vectors(self, X: Matrix) -> Vectors:
         """Vectors of any rows, NaN where missing."""
-        return shortened(self.model.vectors(np.asarray(centred_rows(X))))
+        return without_constant_part(self.model.vectors(np.asarray(centred_rows(X))))
 
 
-def shortened(found: Vectors) -> Vectors:
+def without_constant_part(found: Vectors) -> Vectors:
     """Vectors without their part along constant rows, with the length that they have left."""
     u = without_constant(found.u)
     before, after = (np.sqrt(np.sum(v * v, axis=1)) for v in (found.u, u))

@@ -31,7 +31,13 @@ from simcomplete._posterior.candidates.fitting import (
 )
 from simcomplete._posterior.candidates.model import BATCH, PASS_QUERIES, CandidateModel
 from simcomplete._posterior.candidates.moments import RANK, WIDE
-from simcomplete._posterior.centred import CentredModel, centred_rows, centred_table, shortened, without_constant
+from simcomplete._posterior.centred import (
+    CentredModel,
+    centred_rows,
+    centred_table,
+    without_constant,
+    without_constant_part,
+)
 from simcomplete._posterior.extend import PosteriorExtension
 from simcomplete._posterior.shared.rows import Effort, Objective, diagonal_deficit, typical_length
 from simcomplete._posterior.similarities.wiener import complete_similarities
@@ -70,7 +76,7 @@ def from_candidates(problem: CandidatesQueries, settings: Settings, params: dict
     if centred:
         P, Q = centred_table(P), np.asarray(centred_rows(Q))
     model, found = CandidateModel.fit_transform(P, Q, rng=settings.rng, centred=centred, **own)
-    found = shortened(found) if centred else found
+    found = without_constant_part(found) if centred else found
     below = found.u
     factor = np.concatenate([model.unit, below]) if model.in_memory else UnitRows(P, P.like(below, P.dtype))
     deficit = np.concatenate([model.candidates.diagonal_deficit, diagonal_deficit(below)])

@@ -21,7 +21,7 @@ QUARTERS = (0.25, 0.5, 0.75)
 Vector64 = NDArray[np.float64]
 
 
-class FeatureSums(NamedTuple):
+class ColumnSums(NamedTuple):
     """How often every feature was observed, its range, and its mean and squared deviations in a unit of its own."""
 
     seen: Vector64
@@ -53,7 +53,7 @@ class FeatureSums(NamedTuple):
         return np.asarray(np.sqrt(self.squares / np.maximum(self.seen, 1.0)) * self.unit)
 
 
-def feature_sums(X: Array, start: int = 0) -> FeatureSums:
+def feature_sums(X: Array, start: int = 0) -> ColumnSums:
     """Sums over a block of rows."""
     xp = namespace(X)
     x = astype(X, xp.float64)
@@ -67,10 +67,10 @@ def feature_sums(X: Array, start: int = 0) -> FeatureSums:
     z = xp.where(seen, x / like(unit, X, xp.float64), xp.zeros_like(x))
     mean = to_numpy(xp.sum(z, axis=0)) / np.maximum(count, 1.0)
     gap = xp.where(seen, z - like(mean, X, xp.float64), xp.zeros_like(x))
-    return FeatureSums(count, low, high, unit, mean, to_numpy(xp.sum(gap * gap, axis=0)))
+    return ColumnSums(count, low, high, unit, mean, to_numpy(xp.sum(gap * gap, axis=0)))
 
 
-def merge_sums(a: FeatureSums, b: FeatureSums) -> FeatureSums:
+def merge_sums(a: ColumnSums, b: ColumnSums) -> ColumnSums:
     """Sums over two blocks, by the update of Chan, Golub and LeVeque, in the larger of two units."""
     unit = np.maximum(np.where(a.seen > 0, a.unit, 0.0), np.where(b.seen > 0, b.unit, 0.0))
     unit = np.where(unit > 0, unit, 1.0)
@@ -78,7 +78,7 @@ def merge_sums(a: FeatureSums, b: FeatureSums) -> FeatureSums:
     n = np.maximum(count, 1.0)
     of_a, of_b = (np.where(part.seen > 0, part.unit / unit, 0.0) for part in (a, b))
     gap = b.mean * of_b - a.mean * of_a
-    return FeatureSums(
+    return ColumnSums(
         count,
         np.minimum(a.low, b.low),
         np.maximum(a.high, b.high),

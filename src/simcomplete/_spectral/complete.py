@@ -99,9 +99,14 @@ def refuse_unused(params: dict[str, Any]) -> None:
     given = [name for name in unused if params[name] is not None]
     if given:
         owner = "solver='descent'" if given == ["step"] else "solver='descent' or 'lbfgs'"
-        raise InputError(f"solver={solver!r} has no use for {', '.join(given)}; leave out, or choose {owner}")
+        raise InputError(
+            f"solver={solver!r} has no use for {', '.join(given)}; leave out, or choose {owner}", about=("solver",)
+        )
     if solver != "exact" and params["verify"] is not None and not params["verify"]:
-        raise InputError(f"verify=False is for solver='exact'; what {solver!r} found has to be verified: leave it out")
+        raise InputError(
+            f"verify=False is for solver='exact'; what {solver!r} found has to be verified: leave it out",
+            about=("verify", "solver"),
+        )
     if params["start"] is not None and params["start_scale"] is not None:
         raise InputError("start_scale is for a random start; leave out start_scale or start")
 

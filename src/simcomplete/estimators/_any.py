@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from simcomplete._method.names import with_own_parameters
+from simcomplete._registry import REGISTRY
 from simcomplete._rows.scaling import Center, Scale
 from simcomplete._similarity.measure import Metric
 from simcomplete.errors import InputError
@@ -33,7 +35,7 @@ class SimilarityCompleter(Completer):
     epsilon, positive : float, bool
         Smooth zero vectors; map scores to (0, 1]. See `simcomplete.overlap_similarity`.
     params : dict, optional
-        The method's own parameters, such as ``{"solver": "descent", "step": 0.01}``.
+        The method's own parameters, such as ``{"solver": "descent", "step": 0.01}``; the notes list all.
     random_state : int, Generator or None
         Seed of random methods.
     progress : bool, optional
@@ -108,3 +110,6 @@ class SimilarityCompleter(Completer):
             if name in VIEWS:
                 raise InputError(f"params holds {name!r}; read the result that way with completion_.view({name}=True)")
         return self.method, dict(own)
+
+
+SimilarityCompleter.__doc__ = with_own_parameters(SimilarityCompleter.__doc__, REGISTRY.values())

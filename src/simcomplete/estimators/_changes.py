@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from simcomplete._method.scaled import ScaledExtension
 from simcomplete._method.spec import Extension
-from simcomplete._posterior.centred import CentredModel, centred_rows, centred_table, shortened
+from simcomplete._posterior.centred import CentredModel, centred_rows, centred_table, without_constant_part
 from simcomplete._posterior.extend import PosteriorExtension
 from simcomplete._posterior.shared.rows import PosteriorModel, Vectors
 from simcomplete._rows.scaling import Center, FeatureScaling, Scale, learn_scaling
@@ -51,7 +51,7 @@ class RowChanges:
     def vectors(self, fitted: PosteriorModel, X: NDArray[Any]) -> Vectors:
         """Vectors of new rows by a model of changed ones."""
         found = fitted.vectors(self(X))
-        return shortened(found) if self.centred else found
+        return without_constant_part(found) if self.centred else found
 
     def model(self, fitted: PosteriorModel) -> PosteriorModel:
         """The same model, for rows that are less their mean only when it has seen them."""
@@ -63,7 +63,7 @@ class RowChanges:
         return inner if self.scaling is None else ScaledExtension(inner, self.scaling)
 
 
-def patterns(masks: Any, d: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+def masks_to_show(masks: Any, d: int, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Masks to calibrate for: those given, checked, or random ones."""
     if masks is None:
         hidden = rng.uniform(*RATES, size=(PATTERNS, 1))

@@ -9,7 +9,7 @@ from simcomplete._similarity.measure import Metric
 from simcomplete.estimators._base import Completer
 
 # The method's own parameters, by the same names.
-OWN = ("solver", "step", "max_iter", "tol", "start_scale", "time_limit")
+OWN = ("solver", "route", "verify", "step", "max_iter", "tol", "start_scale", "start", "time_limit", "on_interrupt")
 
 
 class _Paper(Completer):
@@ -27,11 +27,15 @@ class _Paper(Completer):
         epsilon: float = 0.0,
         positive: bool = False,
         solver: str = "exact",
+        route: str = "auto",
+        verify: bool | None = None,
         step: float | str | None = None,
         max_iter: int | None = None,
         tol: float | None = None,
         start_scale: float | str | None = None,
+        start: Any = None,
         time_limit: float | None = None,
+        on_interrupt: str | None = None,
         random_state: Any = 0,
         progress: bool | None = None,
     ) -> None:
@@ -44,11 +48,15 @@ class _Paper(Completer):
         self.epsilon = epsilon
         self.positive = positive
         self.solver = solver
+        self.route = route
+        self.verify = verify
         self.step = step
         self.max_iter = max_iter
         self.tol = tol
         self.start_scale = start_scale
+        self.start = start
         self.time_limit = time_limit
+        self.on_interrupt = on_interrupt
         self.random_state = random_state
         self.progress = progress
 
@@ -78,11 +86,19 @@ class SMCNN(_Paper):
         Smooth zero vectors; map scores to (0, 1]. See `simcomplete.overlap_similarity`.
     solver : {"exact", "descent", "lbfgs"}
         "exact" takes one eigendecomposition and gives the global optimum; "descent" is the paper's own algorithm.
+    route : {"auto", "full", "partial", "iterative", "structured"}
+        How the eigenvalues are found.
+    verify : bool, optional
+        Whether the certificate's products with S0 are computed; None: up to 20,000 rows.
     step : float or {"safe", "backtracking", "paper"}, optional
         Of "descent", gamma of the paper; None means "safe".
     max_iter, tol, start_scale, time_limit : int, float, float or "auto", float, optional
         Of "descent" and "lbfgs": most iterations (None means 10 000), the gradient to stop at (1e-7), the size of the
         random start ("auto"), and seconds (no limit). The exact solver refuses them: it has no use for any.
+    start : array of shape (n_samples, rank), optional
+        Of "descent" and "lbfgs": where to start, in place of a random start.
+    on_interrupt : {"raise", "return"}, optional
+        Of "descent" and "lbfgs": what Ctrl-C does, "raise" by default; "return" ends with the best so far.
     random_state : int, Generator or None
         Seed of the iterative solvers' start.
     progress : bool, optional
@@ -131,9 +147,9 @@ class SMCNmF(_Paper):
 
     Parameters
     ----------
-    rank, penalty, metric, center, scale, min_overlap, epsilon, positive, solver, step, max_iter, tol
+    rank, penalty, metric, center, scale, min_overlap, epsilon, positive, solver, route, verify, step, max_iter, tol
         As in `SMCNN`.
-    start_scale, time_limit, random_state, progress
+    start_scale, start, time_limit, on_interrupt, random_state, progress
         As in `SMCNN`.
 
     Examples

@@ -24,7 +24,7 @@ from simcomplete._rows.xp import is_array, is_numpy, on_accelerator, to_numpy
 from simcomplete._similarity.measure import Metric
 from simcomplete.errors import InputError
 from simcomplete.estimators._base import finite_vectors
-from simcomplete.estimators._changes import RowChanges, patterns
+from simcomplete.estimators._changes import RowChanges, masks_to_show
 
 
 class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -121,7 +121,7 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.scaling_ = self._changes.scaling
         rng = generator(self.random_state)
         if table.held is not None and is_numpy(table.held) and np.isnan(table.held).any():
-            shown = None if masks is None else patterns(masks, table.d, rng)
+            shown = None if masks is None else masks_to_show(masks, table.d, rng)
             X64, centred = np.asarray(table.held, dtype=np.float64), self._changes.centred
             self._keep(fit_rows(X64, rng, self.effort, self.objective, shown, centred=centred), table)
         else:
@@ -256,7 +256,7 @@ class PosteriorCompleter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return rows
 
     def _calibrate(self, table: RowTable, masks: Any, rng: np.random.Generator) -> None:
-        shown = patterns(masks, table.d, rng)
+        shown = masks_to_show(masks, table.d, rng)
         own: dict[str, Any] = {"effort": self.effort, "objective": self.objective, "growing": True}
         self._keep_candidates(CandidateModel.fit(table, shown, rng=rng, centred=self._changes.centred, **own))
 
