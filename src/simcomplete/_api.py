@@ -9,19 +9,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from simcomplete._auto.elect import OWN as AUTO_OWN
 from simcomplete._auto.elect import complete_auto
 from simcomplete._auto.holdout import run_tuned
 from simcomplete._caller import warn_caller
 from simcomplete._method.given import generator, notice_of_alike_rows, problem_of_rows, problem_of_similarities
 from simcomplete._method.memory import check_memory
+from simcomplete._method.names import BESIDE, unknown_parameter, with_own_parameters
 from simcomplete._method.problem import Problem
+from simcomplete._method.scaled import scaled_problem, with_scaling
 from simcomplete._method.settings import Settings
 from simcomplete._method.spec import SHARED, Method
-from simcomplete._registry import find
+from simcomplete._registry import REGISTRY, find
 from simcomplete._result.completion import Completion
 from simcomplete._result.unobserved import unobserved_message
 from simcomplete._rows.budget import working_memory
 from simcomplete._rows.progress import one_bar
+from simcomplete._rows.scaling import SCALES, Center, Scale, check_scaling
 from simcomplete._rows.sink import Output
 from simcomplete._rows.validate import (
     check_number,
@@ -41,6 +45,8 @@ def complete(
     rank: int | None = None,
     penalty: float = 1e-3,
     metric: Metric = "cosine",
+    center: Center = None,
+    scale: Scale = None,
     min_overlap: int = 1,
     epsilon: float = 0.0,
     positive: bool = False,
@@ -69,13 +75,20 @@ def complete(
     method : str
         A name from `sc.methods()`, or "auto": hide known values of the candidates, let methods find them again, and
         take the best; `done.election` shows the table. Where nothing can be hidden, "auto" is "posterior".
-        Of the next six parameters, one that the named method does not use is refused when it is set.
+        Of rank, penalty, metric, min_overlap, epsilon and positive, one that the named method does not use is refused
+        when it is set.
     rank : int, optional
         Bound on the rank, at most the number of samples; None means min(100, n).
     penalty : float
         Weight of the method's penalty, lambda of the paper.
     metric : {"cosine", "pearson"}
-        Similarity over common features.
+        Similarity over common features; "pearson" is the cosine of rows less their own mean, a correlation of rows.
+    center : {"mean", "median"}, optional
+        Take this off every feature first, as candidates (without queries, all rows) have it in their observed values.
+    scale : {"sd", "robust"}, optional
+        Divide every feature first, by its standard deviation or by the distance of its quartiles (in units of a normal
+        distribution's), so that features in large units do not decide alone. Features that are constant or missing
+        throughout are divided by 1. `done.scaling` has the numbers, and new rows are changed by the same ones.
     min_overlap : int
         Pairs with fewer common features count as no evidence.
     epsilon, positive : float, bool
@@ -98,7 +111,7 @@ def complete(
     missing : {"absent", "zero"}, optional
         What cells mean that a sparse matrix, or a sparse column, does not store; it must be said.
     **params
-        The method's own parameters, such as ``route`` or ``variant``; ``preset="original"`` for those of its authors;
+        The method's own parameters, listed in the notes; ``preset="original"`` for those of its authors;
         ``tune=True`` to choose among the method's usual settings by hiding known values of candidates.
 
     Returns
@@ -118,14 +131,20 @@ def complete(
     True
     """
     measure = Measure(metric, min_overlap, epsilon, positive)
-    run = _runner(method, params, {"rank": rank, "penalty": penalty, **vars(measure)})
+    if not (scale is None or (isinstance(scale, str) and scale in SCALES)):  # perhaps by its former meaning
+        params, scale = {"scale": scale, **params}, None
+    run = _runner(method, params, {"rank": rank, "penalty": penalty, **vars(measure)}, complete)
     problem = problem_of_rows(candidates, queries, measure, progress, id=id, labels=labels, missing=missing)
-    notice = notice_of_alike_rows(problem)
-    if notice is not None:
-        warn_caller(notice, InputWarning)
-    settings = _settings(rank, penalty, random_state, progress, problem.n)
+    settings, scaling = _settings(rank, penalty, random_state, progress, problem.n), None
     with working_memory(memory), _bar(progress):
+        if center is not None or scale is not None:
+            problem, scaling = scaled_problem(problem, center, scale)
+        else:
+            notice = notice_of_alike_rows(problem)
+            if notice is not None:
+                warn_caller(notice, InputWarning)
         done = run(problem, settings) if out is None else _written(run, problem, settings, Output(out))
+    done = done if scaling is None else with_scaling(done, scaling)
     views = {"unit_diagonal": unit_diagonal, "keep_candidates": keep_candidates, "clip": clip}
     return done.view(**views) if any(views.values()) else done
 
@@ -185,7 +204,7 @@ def complete_similarity(
     True
     """
     _refuse_hints(method, known=known, overlap=overlap)
-    run = _runner(method, params, {"rank": rank, "penalty": penalty})
+    run = _runner(method, params, {"rank": rank, "penalty": penalty}, complete_similarity)
     problem = problem_of_similarities(S0, candidates, known, overlap, progress, id=id, labels=labels)
     settings = _settings(rank, penalty, random_state, progress, problem.n)
     with _bar(progress):
@@ -221,14 +240,38 @@ def _written(run: Runner, problem: Problem, settings: Settings, out: Output) -> 
     return replace(done, matrix=replace(done.matrix, factor=out.read(out.path)))
 
 
-def _runner(method: str, params: dict[str, Any], shared: dict[str, Any]) -> Runner:
+def _runner(method: str, params: dict[str, Any], shared: dict[str, Any], function: Callable[..., Any]) -> Runner:
     """Check the method's name and parameters before any work, and return what will do it and warn the caller."""
+    if "scale" in params:
+        params = _without_former_scale(method, params)
     if method == "auto":
+        known = {*AUTO_OWN, *(name for each in REGISTRY.values() for name in each.parameters)} if params else ()
+        for name in params:
+            if name not in known:
+                raise unknown_parameter(name, known, function, "method 'auto'", AUTO_OWN)
         return partial(_run_auto, params=dict(params), shared=shared)
     found, given = find(method), dict(params)
+    for name in given:
+        if name not in found.parameters and name not in BESIDE:
+            raise unknown_parameter(name, found.parameters, function, f"method {method!r}")
     tune = given.pop("tune", False)
     found.refuse_unused(shared)
     return partial(_run_named, method=found, own=found.own(given), tune=bool(tune))
+
+
+def _without_former_scale(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters with the start of iterative solvers by today's name; until version 0.1 it was called `scale`."""
+    value = params["scale"]
+    word = isinstance(value, str) and value != "auto"
+    if word or method == "auto" or "start_scale" not in find(method).parameters:
+        check_scaling(None, value)
+        return params
+    warn_caller(
+        f"scale={value!r} as the size of a random start is now called start_scale=; scale= will be only for features "
+        "('sd' or 'robust')",
+        FutureWarning,
+    )
+    return {**{name: given for name, given in params.items() if name != "scale"}, "start_scale": value}
 
 
 def _run_named(problem: Problem, settings: Settings, *, method: Method, own: dict[str, Any], tune: bool) -> Completion:
@@ -267,3 +310,9 @@ def _refuse_hints(method: str, **hints: Any) -> None:
                 f"method {method!r} cannot use {name}=; leave it out (candidates= with keep_candidates=True "
                 "keeps an exact block with any method)"
             )
+
+
+complete.__doc__ = with_own_parameters(complete.__doc__, REGISTRY.values())
+complete_similarity.__doc__ = with_own_parameters(
+    complete_similarity.__doc__, [method for method in REGISTRY.values() if method.acts_on != "samples"]
+)

@@ -49,7 +49,25 @@ class SimcompleteError(Exception):
 
 
 class InputError(SimcompleteError, ValueError):
-    """Data or a parameter that cannot be used as given."""
+    """Data or a parameter that cannot be used as given.
+
+    Parameters
+    ----------
+    message : str
+        What was given, what is needed, what to try.
+    about : tuple of str
+        Names of the parameters that the message speaks of, as arguments of the library: ``rank=4``. The command line
+        writes its own options in their place.
+
+    Examples
+    --------
+    >>> InputError("rank=0 is too small", about=("rank",)).about
+    ('rank',)
+    """
+
+    def __init__(self, message: str = "", *, about: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.about = about
 
 
 class FileFormatError(SimcompleteError, ValueError):

@@ -224,10 +224,17 @@ def among_new(
 ) -> tuple[SampleArray, SampleArray, SampleArray]:
     """Completed, initial and reference similarities of rows among themselves."""
     S_hat = extension.among(given)
+    given, full = prepared(extension, given), prepared(extension, full)
     S0, S = (overlap_matrix(HeldRows(X), extension.measure, progress=False)[0] for X in (given, full))
     np.fill_diagonal(S0, 1.0)
     np.fill_diagonal(S, 1.0)
     return S_hat, S0, S
+
+
+def prepared(extension: Extension, X: SampleArray) -> SampleArray:
+    """Rows as the fitted ones are compared: with features centred and scaled where the estimator does that."""
+    change = getattr(extension, "prepared", None)
+    return X if change is None else np.asarray(change(X))
 
 
 def without_diagonal(S: SampleArray) -> SampleArray:

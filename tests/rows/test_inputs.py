@@ -93,7 +93,9 @@ def test_penalties_that_cannot_be_used(penalty):
 def test_unknown_method_and_parameter():
     with pytest.raises(InputError, match="did you mean 'smcnn'"):
         sc.complete(GOOD, method="smcn")
-    with pytest.raises(InputError, match="'smcnn' has no parameter 'stepp'; its parameters are solver"):
+    with pytest.raises(
+        InputError, match="'smcnn' has no parameter 'stepp'; did you mean 'step'\\? Its own parameters are solver"
+    ):
         sc.complete(GOOD, method="smcnn", stepp=1)
     with pytest.raises(InputError, match="no seed"):
         sc.complete(GOOD, random_state="x")

@@ -85,7 +85,9 @@ def complete_auto(
 def _names(elect: Any) -> Sequence[Any]:
     """The methods to compare: the usual ones, or those that were named."""
     if elect is not None and not isinstance(elect, (list, tuple)):
-        raise InputError(f"elect={elect!r} is not a list of methods; give names, such as ['smcnn', 'posterior']")
+        raise InputError(
+            f"elect={elect!r} is not a list of methods; give names, such as ['smcnn', 'posterior']", about=("elect",)
+        )
     return elect or DEFAULT_METHODS
 
 
@@ -199,8 +201,7 @@ def _without_comparison(problem: Problem) -> str | None:
     if isinstance(problem, CandidatesQueries) and problem.n_candidates >= MIN_CANDIDATES:
         return None
     if not isinstance(problem, Similarities):
-        plain = problem.measure.metric == "cosine" and not problem.measure.positive
-        return "posterior" if plain else "smcnn"
+        return "smcnn" if problem.measure.positive else "posterior"
     # Only similarities: with an exact block the posterior filter, else the nearest valid matrix while it is affordable.
     if problem.n_exact is not None and problem.n_exact < problem.n:
         return "posterior"

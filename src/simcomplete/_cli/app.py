@@ -13,10 +13,11 @@ from typer.core import TyperCommand, TyperGroup
 from simcomplete._cli import compare, complete, demo, methods, search
 from simcomplete._cli.interrupts import release
 from simcomplete._cli.output import print_line, say
+from simcomplete._cli.spoken import in_options
 from simcomplete._cli.streams import finish
 from simcomplete._reproduction import command as paper
 from simcomplete._version import __version__
-from simcomplete.errors import NotConvergedWarning, SimcompleteError
+from simcomplete.errors import InputError, NotConvergedWarning, SimcompleteError
 
 # The base class of typer's errors; the module that has it depends on typer's version.
 CommandError: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
@@ -30,12 +31,19 @@ class Group(TyperGroup):
     """Commands whose errors are one line on standard error, never a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; an interruption ends it with one line, too."""
+        """Run a command; an interruption ends it with one line, too, and errors speak of the command's options."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             say("interrupted")
             raise typer.Exit(INTERRUPTED) from None
+        except InputError as error:
+            raise InputError(in_options(str(error), error.about, self._options(ctx.invoked_subcommand))) from error
+
+    def _options(self, command: str | None) -> dict[str, str]:
+        """The options of a command by the names of their variables, each as it is written out."""
+        known = self.commands[command].params if command in self.commands else []
+        return {p.name: max(p.opts, key=len) for p in known if p.name and p.param_type_name == "option"}
 
     def main(self, args: Any = None, *, standalone_mode: bool = True, **extra: Any) -> Any:  # type: ignore[override]
         """Run the command line; every error becomes a line on standard error and an exit code.

@@ -59,6 +59,8 @@ def complete(
     rank: Annotated[int | None, Option(help="Largest rank; min(100, rows) by default.")] = DEFAULT["rank"],
     penalty: Annotated[float, Option(help="Weight of the penalty.")] = DEFAULT["penalty"],
     metric: Annotated[str, Option(help="cosine or pearson.")] = DEFAULT["metric"],
+    center: Annotated[str | None, Option(help="Take the mean or the median off every feature.")] = DEFAULT["center"],
+    scale: Annotated[str | None, Option(help="Divide every feature: sd or robust.")] = DEFAULT["scale"],
     min_overlap: Annotated[int, Option(help="Pairs with fewer common features have no similarity.")] = DEFAULT[
         "min_overlap"
     ],
@@ -108,6 +110,8 @@ def complete(
         "rank": rank,
         "penalty": penalty,
         "metric": metric,
+        "center": center,
+        "scale": scale,
         "min_overlap": min_overlap,
         "epsilon": epsilon,
         "positive": positive,

@@ -144,7 +144,8 @@ def generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"random_state={random_state!r} is no seed; give a whole number, a Generator or None"
+            f"random_state={random_state!r} is no seed; give a whole number, a Generator or None",
+            about=("random_state",),
         ) from error
 
 

@@ -182,7 +182,7 @@ class Method:
         given = dict(given)
         preset = given.pop("preset", "default")
         if preset not in ("default", "original"):
-            raise InputError(f"preset={preset!r} is unknown; use 'default' or 'original'")
+            raise InputError(f"preset={preset!r} is unknown; use 'default' or 'original'", about=("preset",))
         for name in given:
             if name not in self.parameters:
                 known = ", ".join(self.parameters) or "none of its own"
@@ -197,7 +197,8 @@ class Method:
             used = ", ".join(name for name in SHARED if name in self.shared) or "none of them"
             raise InputError(
                 f"method {self.name!r} does not use {', '.join(unused)}; leave it out, or choose a method that does "
-                f"(of the shared parameters {self.name!r} uses {used})"
+                f"(of the shared parameters {self.name!r} uses {used})",
+                about=(*unused, *self.shared),
             )
 
     def unused(self, shared: Mapping[str, Any]) -> list[str]:
@@ -214,7 +215,7 @@ class Registry(dict[str, Method]):
             return self[name]
         near = difflib.get_close_matches(str(name), self, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        raise InputError(f"method={name!r} is unknown; {hint}use one of {', '.join(self)}")
+        raise InputError(f"method={name!r} is unknown; {hint}use one of {', '.join(self)}", about=("method",))
 
 
 class MethodTable(tuple[Method, ...]):

@@ -26,7 +26,7 @@ class PosteriorExtension:
     scale : float
         What values are divided by.
     measure : Measure
-        The cosine.
+        The cosine, or the correlation: then the model takes rows as they come, and centres them.
     """
 
     model: Any = field(repr=False)

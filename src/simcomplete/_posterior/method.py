@@ -31,6 +31,13 @@ from simcomplete._posterior.candidates.fitting import (
 )
 from simcomplete._posterior.candidates.model import BATCH, PASS_QUERIES, CandidateModel
 from simcomplete._posterior.candidates.moments import RANK, WIDE
+from simcomplete._posterior.centred import (
+    CentredModel,
+    centred_rows,
+    centred_table,
+    without_constant,
+    without_constant_part,
+)
 from simcomplete._posterior.extend import PosteriorExtension
 from simcomplete._posterior.shared.rows import Effort, Objective, diagonal_deficit, typical_length
 from simcomplete._posterior.similarities.wiener import complete_similarities
@@ -67,7 +74,11 @@ def from_candidates(problem: CandidatesQueries, settings: Settings, params: dict
     """
     P, Q = problem.candidates, np.asarray(to_numpy(problem.queries.array), dtype=np.float64, order="C")
     own: dict[str, Any] = {"effort": params["effort"], "objective": params["objective"], "progress": settings.progress}
-    model, found = CandidateModel.fit_transform(P, Q, rng=settings.rng, **own)
+    centred = problem.measure.metric == "pearson"
+    if centred:
+        P, Q = centred_table(P), np.asarray(centred_rows(Q))
+    model, found = CandidateModel.fit_transform(P, Q, rng=settings.rng, centred=centred, **own)
+    found = without_constant_part(found) if centred else found
     below = found.u
     factor = np.concatenate([model.unit, below]) if model.in_memory else UnitRows(P, P.like(below, P.dtype))
     deficit = np.concatenate([model.candidates.diagonal_deficit, diagonal_deficit(below)])
@@ -89,17 +100,19 @@ def from_rows(problem: Problem, settings: Settings, params: dict[str, Any]) -> C
     whole = candidates_among(problem.table)
     if whole is not None:
         return from_whole_rows(problem, settings, params, whole)
-    scale = typical_length(np.nan_to_num(problem.table))
-    found = fit_factors(problem.table / scale, settings.rng, params["effort"], progress=settings.progress)
+    centred = problem.measure.metric == "pearson"
+    X = np.asarray(centred_rows(problem.table)) if centred else problem.table
+    scale = typical_length(np.nan_to_num(X))
+    found = fit_factors(X / scale, settings.rng, params["effort"], progress=settings.progress)
+    U = without_constant(found.U) if centred else found.U
+    deficit = diagonal_deficit(U)
     return problem.result(
         "posterior",
         params,
-        SymmetricMatrix(factor=found.U, diagonal=diagonal_deficit(found.U), unit=True),
+        SymmetricMatrix(factor=U, diagonal=deficit, unit=True),
         choice=found.choice.as_dict(),
         history=found.history,
-        interval_model=None
-        if found.quantiles is None
-        else IntervalModel(np.sqrt(diagonal_deficit(found.U)), found.quantiles),
+        interval_model=None if found.quantiles is None else IntervalModel(np.sqrt(deficit), found.quantiles),
         status=found.status,
         model=(found, scale),
     )
@@ -126,14 +139,21 @@ def from_whole_rows(problem: Problem, settings: Settings, params: dict[str, Any]
 
 
 def fit_rows(
-    X: Matrix, rng: np.random.Generator, effort: Effort, objective: Objective, masks: Mask | None = None
+    X: Matrix,
+    rng: np.random.Generator,
+    effort: Effort,
+    objective: Objective,
+    masks: Mask | None = None,
+    *,
+    centred: bool = False,
 ) -> RowsCompletion | CompleteRowsModel:
     """Fit a model of rows of which some are incomplete, calibrated for `masks` or for their own."""
     whole = candidates_among(X)
     if whole is None:
         return fit_factors(X, rng, effort, masks=masks)
     masks = ~np.isnan(X[~whole]) if masks is None else masks
-    model = CandidateModel.fit(HeldRows(X[whole]), masks, rng=rng, effort=effort, objective=objective, growing=True)
+    own: dict[str, Any] = {"effort": effort, "objective": objective, "growing": True, "centred": centred}
+    model = CandidateModel.fit(HeldRows(X[whole]), masks, rng=rng, **own)
     return CompleteRowsModel(model, model.vectors(X).u)
 
 
@@ -182,6 +202,8 @@ def from_similarities(problem: Similarities, settings: Settings, params: dict[st
 def posterior_extension(done: Completion, rows: RowTable, measure: Measure) -> PosteriorExtension:
     """What adds rows to a completion: the model that made it."""
     model, scale = done.model
+    if measure.metric == "pearson":
+        model = CentredModel(model)
     return PosteriorExtension(model, rows, scale, measure)
 
 
@@ -252,7 +274,7 @@ METHODS = (
                 "objective", "error", Words("error", "recall"), meaning="small squared error, or the ten nearest found"
             ),
         ),
-        shared=frozenset(),
+        shared=frozenset({"metric"}),
         extend=posterior_extension,
         work=work,
         memory=posterior_memory,

@@ -28,6 +28,7 @@ from simcomplete._result.summary import completion_html, rank_in_words, summary
 from simcomplete._result.unobserved import unanswered, widened
 from simcomplete._result.validity import Validity, validate
 from simcomplete._rows.progress import one_bar
+from simcomplete._rows.scaling import FeatureScaling
 from simcomplete._rows.table import as_row_table
 from simcomplete._rows.xp import Array, to_numpy
 from simcomplete._similarity.exact import CandidateBlock, CandidateRows
@@ -70,6 +71,8 @@ class Completion:
         Positions of rows of which nothing was observed: they have confidence 0 and no neighbours.
     frame : {"pandas", "polars", "pyarrow"} or None
         The kind of frame that samples came in, which `to_frame` makes again.
+    scaling : FeatureScaling or None
+        What was taken off every feature (`offset`) and what it was divided by (`divisor`): ``center=``, ``scale=``.
 
     Examples
     --------
@@ -104,6 +107,7 @@ class Completion:
     model: Any = field(default=None, repr=False)
     unobserved: NDArray[np.int64] | None = None
     frame: str | None = None
+    scaling: FeatureScaling | None = field(default=None, repr=False)
 
     # What these do is described where they are.
     to_frame, to_pandas, to_polars = frames.to_frame, frames.to_pandas, frames.to_polars
@@ -116,8 +120,7 @@ class Completion:
     def factor(self) -> Array | None:
         """F, of shape (n, r), or None when the result is dense.
 
-        Where rows are not all in memory it can still be used as an array: slices of rows, ``.T``, products, sums and
-        means go block by block, ``np.asarray`` reads it whole.
+        Where rows are not all in memory, slices of rows, ``.T``, products, sums and means go block by block.
         """
         return None if self.matrix.factor is None else as_row_table(self.matrix.factor).array_like
 
@@ -246,7 +249,7 @@ class Completion:
             Share of the true similarities that should lie inside.
         rows, cols : optional
             As in `similarity`; the queries and the candidates when left out. Where queries are separate, numbers for
-            `rows` need their group, ``("queries", [0, 3])``: before version 0.2 they were counted from the first query.
+            `rows` need their group, ``("queries", [0, 3])``.
 
         Returns
         -------

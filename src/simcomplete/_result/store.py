@@ -20,6 +20,7 @@ from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.plain import plain
 from simcomplete._result.status import Status
 from simcomplete._rows.derived import UnitRows
+from simcomplete._rows.scaling import scaling_from_dict
 from simcomplete._rows.table import as_row_table
 from simcomplete._rows.xp import to_numpy
 from simcomplete._similarity import exact as exact_candidates
@@ -60,6 +61,7 @@ def to_arrays_and_metadata(done: Completion, *, candidates: bool = True) -> tupl
         "factor": AS_IT_IS,
         "unobserved": plain(done.unobserved),
         "frame": done.frame,
+        "scaling": None if done.scaling is None else done.scaling.as_dict(),
     }
     if candidates and done.exact is not None:
         arrays["candidates"], metadata["exact"] = done.exact.to_table_and_metadata()
@@ -92,6 +94,7 @@ def read(path: Path) -> dict[str, Any]:
 def from_arrays_and_metadata(arrays: dict[str, Any], metadata: dict[str, Any]) -> dict[str, Any]:
     """Put together what `to_arrays_and_metadata` took apart, as the arguments of Completion."""
     bounds, certificate, evidence = metadata["bounds"], metadata["certificate"], metadata["evidence"]
+    scaling = metadata.get("scaling")  # folders of simcomplete 0.2 have none
     exact, factor = None, arrays.get("factor")
     if "candidates" in arrays:
         table = as_row_table(arrays["candidates"])
@@ -123,6 +126,7 @@ def from_arrays_and_metadata(arrays: dict[str, Any], metadata: dict[str, Any]) -
         "certificate": None if certificate is None else Certificate(**certificate),
         "evidence_source": evidence,
         "exact": exact,
+        "scaling": None if scaling is None else scaling_from_dict(scaling),
         "interval_model": IntervalModel(arrays["spread"], arrays["quantiles"]) if "spread" in arrays else None,
     }
 

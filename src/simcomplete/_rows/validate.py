@@ -144,11 +144,13 @@ def check_rank(rank: Any, n: int) -> int:
     if rank is None:
         return min(100, n)
     if isinstance(rank, bool) or not isinstance(rank, (int, np.integer)):
-        raise InputError(f"rank={rank!r} is not a whole number; use 1 <= rank <= {n}, or None for min(100, n)")
+        raise InputError(
+            f"rank={rank!r} is not a whole number; use 1 <= rank <= {n}, or None for min(100, n)", about=("rank",)
+        )
     if rank < 1:
-        raise InputError(f"rank={rank} is too small; use 1 <= rank <= {n}")
+        raise InputError(f"rank={rank} is too small; use 1 <= rank <= {n}", about=("rank",))
     if rank > n:
-        raise InputError(f"rank={rank} exceeds the {n} samples given; use rank <= {n}")
+        raise InputError(f"rank={rank} exceeds the {n} samples given; use rank <= {n}", about=("rank",))
     return int(rank)
 
 
@@ -160,7 +162,7 @@ def check_number(value: Any, name: str, low: float = 0.0, high: float = np.inf) 
         number = np.nan
     if isinstance(value, (bool, str)) or not np.isfinite(number) or not low <= number <= high:
         bound = f"at least {low:g}" if high == np.inf else f"between {low:g} and {high:g}"
-        raise InputError(f"{name}={value!r} is not a number {bound}; give one")
+        raise InputError(f"{name}={value!r} is not a number {bound}; give one", about=(name,))
     return number
 
 

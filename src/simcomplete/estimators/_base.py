@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from simcomplete._api import complete
+from simcomplete._method.scaled import ScaledExtension
 from simcomplete._method.spec import Extension
 from simcomplete._registry import REGISTRY, find, methods
 from simcomplete._result.completion import Completion
@@ -25,7 +26,10 @@ from simcomplete.estimators._callbacks import CallbackSupport, FitTask, with_cal
 from simcomplete.estimators._frames import frame_rows
 
 # Settings that every method takes; `complete` knows them by the same names.
-SHARED = ("rank", "penalty", "metric", "min_overlap", "epsilon", "positive", "random_state", "progress")
+SHARED = (
+    *("rank", "penalty", "metric", "center", "scale", "min_overlap", "epsilon", "positive"),
+    *("random_state", "progress"),
+)
 
 
 def extendable() -> list[str]:
@@ -215,6 +219,8 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if extend is None:
             return None
         measure = Measure(self.metric, self.min_overlap, self.epsilon, self.positive)
+        if done.scaling is not None:
+            return ScaledExtension(extend(done, HeldRows(done.scaling(X)), measure), done.scaling)
         # A copy: new rows are compared with what was fitted, whatever becomes of X.
         return extend(done, HeldRows(X.copy()), measure)
 

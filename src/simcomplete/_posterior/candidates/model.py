@@ -73,6 +73,7 @@ class CandidateModel:
         objective: Objective = "error",
         growing: bool = False,
         progress: bool | None = False,
+        centred: bool = False,
     ) -> CandidateModel:
         """Take complete candidates and calibrate on some of them that lose what `masks` (True = observed) lack.
 
@@ -90,9 +91,11 @@ class CandidateModel:
             Keep more candidates in memory, because some are to be added and removed.
         progress : bool, optional
             None shows progress on a terminal, False never.
+        centred : bool
+            Rows are less their own mean, over what was observed of them.
         """
         check_settings(effort, objective)
-        gathered = Gathered.of(table, masks, None, rng, effort, growing=growing, progress=progress)
+        gathered = Gathered.of(table, masks, None, rng, effort, growing=growing, progress=progress, centred=centred)
         return cls._learnt(gathered, effort, objective)
 
     @classmethod
@@ -105,11 +108,12 @@ class CandidateModel:
         effort: Effort = "full",
         objective: Objective = "error",
         progress: bool | None = False,
+        centred: bool = False,
     ) -> tuple[CandidateModel, Vectors]:
         """Calibrate for the masks of queries (NaN where missing), and turn them into vectors on the way."""
         check_settings(effort, objective)
         masks, first = ~np.isnan(queries), queries[:PASS_QUERIES]
-        gathered = Gathered.of(table, masks, first, rng, effort, growing=False, progress=progress)
+        gathered = Gathered.of(table, masks, first, rng, effort, growing=False, progress=progress, centred=centred)
         model = cls._learnt(gathered, effort, objective)
         done = model._in_batches(gathered.queries, gathered.near)
         rest = queries[PASS_QUERIES:]
