@@ -139,10 +139,9 @@ def complete(
     with working_memory(memory), _bar(progress):
         if center is not None or scale is not None:
             problem, scaling = scaled_problem(problem, center, scale)
-        else:
-            notice = notice_of_alike_rows(problem)
-            if notice is not None:
-                warn_caller(notice, InputWarning)
+        notice = notice_of_alike_rows(problem)
+        if notice is not None:
+            warn_caller(notice, InputWarning)
         done = run(problem, settings) if out is None else _written(run, problem, settings, Output(out))
     done = done if scaling is None else with_scaling(done, scaling)
     views = {"unit_diagonal": unit_diagonal, "keep_candidates": keep_candidates, "clip": clip}

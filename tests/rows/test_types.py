@@ -178,3 +178,10 @@ def test_a_remedy_works():
     df["t"] = (df["t"] - df["t"].min()) / pd.Timedelta(days=1)
     df = pd.get_dummies(df, columns=["c"])
     assert as_rows(df).array.tolist() == [[1, 0, 1, 1, 0], [2, 0.25, 2, 0, 1], [4, 0.5, 5, 1, 0]]
+
+
+@pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.int64(), pa.bool_()])
+def test_nulls_of_record_batches(kind):
+    values = [np.float16(1), np.float16(0)] if kind == pa.float16() else [True, False] if kind == pa.bool_() else [1, 0]
+    batch = pa.RecordBatch.from_pydict({"a": pa.array([*values, None], kind), "b": [1.0, None, 2.0]})
+    np.testing.assert_array_equal(as_rows(batch).array, [[1.0, 1.0], [0.0, np.nan], [np.nan, 2.0]])

@@ -22,7 +22,7 @@ from simcomplete._result.completion import Completion
 from simcomplete._rows.validate import as_array
 from simcomplete._similarity.overlap import overlap_similarity
 from simcomplete._version import __version__
-from simcomplete.errors import InputError, NotConvergedWarning, SimcompleteError
+from simcomplete.errors import InputError, InputWarning, NotConvergedWarning, SimcompleteError
 
 PATTERNS = ("random", "square", "stripes", "by_value")
 
@@ -163,6 +163,7 @@ def attempt(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotConvergedWarning)  # the status is in the row
+            warnings.simplefilter("ignore", InputWarning)  # which would come again with every trial
             done = data.solve(method, **given)
         row["seconds"] = time.perf_counter() - start
         row.update(after(done) if after is not None else {})

@@ -86,9 +86,11 @@ def _floats(X: Any, i: int) -> NDArray[Any]:
         return np.asarray(found.to_numpy(dtype=np.float64, na_value=np.nan))
     if _is_arrow(X):
         arrow = sys.modules["pyarrow"]
+        if found.type == arrow.float16():  # older versions of pyarrow cannot cast it
+            return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.float64)
         # There is no cast from true and false to floats.
         found = found.cast(arrow.uint8()) if found.type == arrow.bool_() else found
-        return np.asarray(found.cast(arrow.float64()).to_numpy(), dtype=np.float64)
+        return np.asarray(found.cast(arrow.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
     return np.asarray(found.cast(sys.modules["polars"].Float64).to_numpy(), dtype=np.float64)
 
 
