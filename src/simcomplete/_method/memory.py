@@ -85,7 +85,7 @@ def on_device(problem: Problem) -> bool:
     held = {CandidatesQueries: "candidates", AllRows: "rows", Similarities: "S0"}[type(problem)]
     array = getattr(problem, held)
     array = getattr(array, "held", array)
-    return array is not None and on_accelerator(array)  # rows that are read block by block are not held
+    return array is not None and on_accelerator(array)  # rows outside memory are on no device
 
 
 def check_memory(method: Method, problem: Problem, settings: Settings, params: Mapping[str, Any]) -> None:
