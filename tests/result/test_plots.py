@@ -110,8 +110,8 @@ def test_neighbours(done):
 
 def test_rows_without_neighbours_and_several_rows(done):
     assert "query 1" in done.plot_neighbours(("queries", 1)).get_title()
-    for row in (("queries", 2), "queries"):
-        with pytest.raises(InputError, match="must be one row that has neighbours"):
+    for row, why in ((("queries", 2), "nothing is observed of this one"), ("queries", "8 are named")):
+        with pytest.raises(InputError, match=f"must be one row that has neighbours, and {why}"):
             done.plot_neighbours(row)
 
 

@@ -65,7 +65,13 @@ def test_expected_loops_have_equal_parts():
             for _ in range(4):
                 loop(1)
 
-    assert [25 * i for i in range(5)] == sorted(set(shares(watched(work))))
+    assert sorted(set(shares(watched(work)))) == [
+        0,
+        25,
+        50,
+        75,
+        88,
+    ]  # the last leaves room for one that was not expected
 
 
 def test_more_loops_than_expected_and_fewer():
@@ -78,7 +84,7 @@ def test_more_loops_than_expected_and_fewer():
     for made in (0, 1, 2, 5):
         found = shares(watched(lambda made=made: work(made)))
         assert found == sorted(found)
-        assert found[-1] <= 100
+        assert found[-1] < 100  # as long as the call lasts
 
 
 def test_a_loop_inside_a_loop():

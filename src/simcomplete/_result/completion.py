@@ -25,7 +25,7 @@ from simcomplete._result.rows import positions_of, refuse_two_readings, resolve_
 from simcomplete._result.search import nearest, rows_or_queries, scope
 from simcomplete._result.status import Status
 from simcomplete._result.summary import completion_html, rank_in_words, summary
-from simcomplete._result.unobserved import unanswered, widened
+from simcomplete._result.unobserved import open_ended, unanswered
 from simcomplete._result.validity import Validity, validate
 from simcomplete._rows.progress import one_bar
 from simcomplete._rows.scaling import FeatureScaling
@@ -264,7 +264,7 @@ class Completion:
         among = self._resolve("candidates" if cols is None else cols, "cols")
         pairs = positions_of(picked), positions_of(among)
         width = model.half_width(level, *pairs, self.n - self.n_queries)
-        width = width if self.unobserved is None else widened(width, *pairs, self.unobserved)
+        width = width if self.unobserved is None else open_ended(width, *pairs, self.unobserved)
         return around(to_numpy(self.matrix.block(picked, among)), width)
 
     @property

@@ -136,7 +136,8 @@ def plot_neighbours(done: Completion, row: Any = None, k: int = 10, *, level: fl
     found = done.search(k, row, progress=False)
     table = found.columns(level)
     if len(found.ids) != 1 or not len(table["rank"]):
-        raise InputError(f"row={row!r} must be one row that has neighbours; {len(found.ids)} rows are named")
+        why = f"{len(found.ids)} are named" if len(found.ids) != 1 else "nothing is observed of this one"
+        raise InputError(f"row={row!r} must be one row that has neighbours, and {why}; choose another")
     axes = _axes(ax, (6.4, 0.9 + 0.32 * max(len(table["rank"]), 3)))
     at, score, scale = np.arange(len(table["rank"])), table["score"], _measure(done)
     if "low" in table:

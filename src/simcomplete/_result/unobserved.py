@@ -29,14 +29,14 @@ def without_certainty(facts: Mapping[str, Any], blind: NDArray[np.int64], first_
     return facts
 
 
-def widened(
+def open_ended(
     width: NDArray[np.float64], rows: NDArray[np.int64], cols: NDArray[np.int64], blind: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Half-widths of intervals, as wide as can be for pairs with a row of which nothing is known.
 
     Examples
     --------
-    >>> widened(np.zeros((2, 2)), np.array([0, 1]), np.array([0, 1]), np.array([1]))
+    >>> open_ended(np.zeros((2, 2)), np.array([0, 1]), np.array([0, 1]), np.array([1]))
     array([[0., 2.],
            [2., 0.]])
     """

@@ -98,7 +98,7 @@ def one_bar(
 
 @contextmanager
 def expect(loops: int) -> Iterator[None]:
-    """Give each of so many loops the same part of what is left of the bar; without a bar, do nothing."""
+    """Give each of about so many loops the same part of what is left of the bar; without a bar, do nothing."""
     bar = BAR.get()
     if bar is None:
         yield
@@ -129,7 +129,8 @@ def part_of_bar(label: str, share: float | None = None) -> Iterator[Callable[[fl
     try:
         yield tell
     finally:
-        bar.span = Span(end, high, None if loops is None else max(loops - 1, 1))
+        # Should more loops come than were expected, the last ones share what is left: no bar stands at its end.
+        bar.span = Span(end, high, None if loops is None else max(loops - 1, 2))
         bar.reach(end, label)
 
 
