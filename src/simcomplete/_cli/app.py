@@ -41,7 +41,7 @@ class Group(TyperGroup):
 
     def _options(self, command: str | None) -> dict[str, str]:
         """The options of a command by the names of their variables, each as it is written out."""
-        known = self.commands[command].params if command in self.commands else []
+        known = self.commands[command].params if command is not None and command in self.commands else []
         return {p.name: max(p.opts, key=len) for p in known if p.name and p.param_type_name == "option"}
 
     def main(self, args: Any = None, *, standalone_mode: bool = True, **extra: Any) -> Any:  # type: ignore[override]
