@@ -39,7 +39,7 @@ def unknown_parameter(
 
 
 def with_own_parameters(doc: str | None, methods: Iterable[Method]) -> str | None:
-    """A docstring with a section on the methods' own parameters, as their specifications have them.
+    r"""A docstring with a section on the methods' own parameters, as their specifications have them.
 
     Examples
     --------
