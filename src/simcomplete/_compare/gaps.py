@@ -112,6 +112,8 @@ def hide_known(
 ) -> GappedRows:
     """Shuffle rows with gaps, take some, and hide a share of what each has, leaving it at least one value.
 
+    Every second row that is complete stays so: some methods learn from complete rows, and would have them.
+
     Examples
     --------
     >>> X = np.where(np.eye(6) > 0, np.nan, np.arange(1.0, 37.0).reshape(6, 6))
@@ -128,7 +130,8 @@ def hide_known(
     if len(taken) < 3:
         raise InputError(f"{len(taken)} of {len(X)} rows have a value other than zero; at least 3 are needed")
     hidden = taken.copy()
-    for row in hidden:
-        known = np.flatnonzero(~np.isnan(row))
-        row[rng.choice(known, min(round(share * len(known)), len(known) - 1), replace=False)] = np.nan
+    kept = np.flatnonzero(~np.isnan(taken).any(axis=1))[::2]
+    for row in np.delete(np.arange(len(hidden)), kept):
+        known = np.flatnonzero(~np.isnan(hidden[row]))
+        hidden[row, rng.choice(known, min(round(share * len(known)), len(known) - 1), replace=False)] = np.nan
     return GappedRows(hidden, taken, seed)

@@ -10,6 +10,8 @@ import numpy as np
 from simcomplete._report.figures import CURVES, LIGHT, Theme, drawing, encode
 from simcomplete._report.labels import place_labels
 
+LONGEST = 3.0  # a bar of an error; longer ones are cut
+
 
 def bars(rows: Sequence[dict[str, Any]], measure: str, title: str, theme: Theme = LIGHT) -> str:
     """Draw one bar per method with the standard deviation over runs, in the order of the rows.
@@ -26,7 +28,7 @@ def bars(rows: Sequence[dict[str, Any]], measure: str, title: str, theme: Theme 
     axes.barh(positions, [row[measure] for row in good], xerr=spread, color=CURVES[1][0], ecolor=theme.ink, height=0.65)
     if measure.startswith("error"):  # 1 is the error of the similarities over common features
         axes.axvline(1.0, color=CURVES[0][0], linewidth=1.2, linestyle="--")
-        axes.set_xlim(0, min(max([1.1, *(row[measure] * 1.05 for row in good)]), 3.0))
+        axes.set_xlim(0, min(max([1.1, *(row[measure] * 1.05 for row in good)]), LONGEST))
     axes.set_yticks(positions, [row["method"] for row in good])
     axes.set_xlabel(title)
     return encode(figure)

@@ -103,8 +103,10 @@ def render_comparison(summary: Sequence[dict[str, Any]], rows: Sequence[dict[str
         "winner": winner(summary),
         "first": rows[0],
         "runs": max(row["runs"] for row in summary),
-        "head": head,
-        "rows": cells,
+        # Notes are sentences: below the table they take no room from the numbers.
+        "head": head[:-1],
+        "rows": [row[:-1] for row in cells],
+        "notes": {row[0]: row[-1] for row in cells if row[-1]},
         "words": words,
         **figures,
     }
@@ -113,6 +115,8 @@ def render_comparison(summary: Sequence[dict[str, Any]], rows: Sequence[dict[str
 
 def _bars(rows: Sequence[dict[str, Any]], measure: str, title: str, alt: str) -> ThemedFigure:
     caption = "Bars are means, lines the standard deviation between runs."
+    if measure == "error" and any((row["error"] or 0) > charts.LONGEST for row in rows):
+        caption += f" Bars that reach {charts.LONGEST:g} are cut there; the table has their errors."
     return themed(lambda theme: charts.bars(rows, measure, title, theme), f"{title}: {alt}", caption)
 
 
