@@ -112,7 +112,7 @@ def test_rooms_are_small():
 PUBLIC_MODULES = {"datasets", "errors", "estimators", "index", "masks", "metrics", "scorers", "theory"}
 PUBLIC_NAMES = {
     *("complete", "complete_similarity", "Completion", "load", "methods", "overlap_counts", "overlap_similarity"),
-    *("PosteriorCompleter", "SMCNN", "SMCNmF", "SimilarityCompleter", "__version__"),
+    *("PosteriorCompleter", "PosteriorImputer", "pool", "SMCNN", "SMCNmF", "SimilarityCompleter", "__version__"),
     *(PUBLIC_MODULES - {"index"}),
 }
 

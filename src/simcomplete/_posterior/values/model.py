@@ -1,0 +1,148 @@
+"""A model of missing values in the units they came in: features in standard units, one posterior model, one level.
+
+Cosines weigh features by their size, so features of different scale are brought to mean 0 and deviation 1 first. The
+posterior models learn how long vectors are, not how far single values are off: the level of the deviations is learnt
+from values that are hidden on purpose (see `rehearse`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from simcomplete._posterior.candidates.model import CandidateModel
+from simcomplete._posterior.method import fit_rows
+from simcomplete._posterior.shared.rows import Effort, PosteriorModel, RowValues, nonzero_or_one
+from simcomplete._posterior.values.draws import JointDraws
+from simcomplete._posterior.values.rehearsal import Rehearsal
+from simcomplete._rows.table import HeldRows
+from simcomplete._types import Mask, Matrix, Vector
+
+PATTERNS = 200  # masks to calibrate for when no row is incomplete
+RATES = (0.1, 0.95)  # shares of features they hide
+KEPT_ROWS = 1000  # rows that joint draws are learnt from
+SEED = 0  # of what is learnt for draws, so that it does not depend on who asks first
+
+
+@dataclass(frozen=True)
+class StandardUnits:
+    """Mean and deviation of the observed values of every feature.
+
+    Examples
+    --------
+    >>> units = StandardUnits.of(np.array([[1.0, 5.0], [3.0, 5.0], [np.nan, np.nan]]))
+    >>> units.mean, units.deviation
+    (array([2., 5.]), array([1., 1.]))
+    """
+
+    mean: Vector
+    deviation: Vector
+
+    @classmethod
+    def of(cls, X: Matrix) -> StandardUnits:
+        """Take rows in which every feature has a value."""
+        known = ~np.isnan(X)
+        count = np.maximum(known.sum(axis=0), 1)
+        whole = np.where(known, X, 0.0)
+        top = nonzero_or_one(np.max(np.abs(whole), axis=0, initial=0.0))  # squares of huge values stay in range
+        mean = np.sum(whole / top, axis=0) / count
+        gap = np.where(known, whole / top - mean, 0.0)
+        spread = np.sqrt(np.sum(gap * gap, axis=0) / count)
+        constant = spread <= 16 * np.finfo(np.float64).eps
+        return cls(mean * top, np.where(constant, 1.0, spread * top))
+
+    def to(self, X: Matrix) -> Matrix:
+        """Rows in standard units."""
+        return np.asarray((X - self.mean) / self.deviation)
+
+    def back(self, Z: Matrix) -> Matrix:
+        """Rows in their own units again."""
+        return Z * self.deviation + self.mean
+
+
+@dataclass(frozen=True)
+class ValueModel:
+    """What the missing values of rows are expected to be, and how far off that may be.
+
+    Attributes
+    ----------
+    units : StandardUnits
+        Of the features.
+    model : PosteriorModel
+        Of rows in standard units.
+    level : array of shape (d,)
+        What the deviations of the model are multiplied by.
+    rows : array of shape (m, d)
+        Some of the fitted rows, in standard units, that joint draws are learnt from.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = 100 + rng.standard_normal((200, 1)) * [1.0, 20.0, 300.0]
+    >>> X[::2, 1] = np.nan
+    >>> found = ValueModel.fit(X, rng).values(np.array([[101.0, np.nan, 400.0]]))
+    >>> found.mean.round().tolist()
+    [[101.0, 120.0, 400.0]]
+    """
+
+    units: StandardUnits
+    model: PosteriorModel = field(repr=False)
+    level: Vector = field(repr=False)
+    rows: Matrix = field(repr=False)
+
+    @classmethod
+    def fit(cls, X: Matrix, rng: np.random.Generator, effort: Effort = "full") -> ValueModel:
+        """Fit rows, NaN where missing; every feature needs a value."""
+        units = StandardUnits.of(X)
+        Z = units.to(X)
+        masks = masks_to_expect(Z, rng)
+        rehearsal = Rehearsal.of(Z, masks, rng)
+        level = np.ones(X.shape[1])
+        if rehearsal is not None:
+            level = rehearsal.level(fit_standard(rehearsal.rows, masks, rng, effort))
+        kept = np.sort(rng.permutation(len(Z))[:KEPT_ROWS])
+        return cls(units, fit_standard(Z, masks, rng, effort), level, Z[kept])
+
+    def values(self, X: Matrix) -> RowValues:
+        """Expected values of what is missing in any rows, and their variances."""
+        found = self._standard(X)
+        return RowValues.around(X, self.units.back(found.mean), found.variance * self.units.deviation**2)
+
+    def sample(self, X: Matrix, n: int, rng: np.random.Generator) -> Matrix:
+        """Rows completed n times by draws, (n, rows, d): what is observed is the same in all of them."""
+        found, observed = self._standard(X), ~np.isnan(X)
+        deviation = np.sqrt(found.variance)
+        out = np.empty((n, *X.shape))
+        for drawn in out:
+            drawn[...] = self.units.back(found.mean + deviation * self._draws.deviations(observed, rng))
+            drawn[observed] = X[observed]
+        return out
+
+    def _standard(self, X: Matrix) -> RowValues:
+        Z = self.units.to(X)
+        found = self.model.values(Z)
+        return RowValues.around(Z, found.mean, found.variance * self.level**2)
+
+    @cached_property
+    def _draws(self) -> JointDraws:
+        found = self.model.values(self.rows)
+        return JointDraws.learn(self.rows, found, np.random.default_rng(SEED))
+
+
+def fit_standard(Z: Matrix, masks: Mask, rng: np.random.Generator, effort: Effort) -> PosteriorModel:
+    """Fit a posterior model to rows in standard units, for rows with the masks that are expected."""
+    if np.isnan(Z).any():
+        return fit_rows(Z, rng, effort, "error")
+    return CandidateModel.fit(HeldRows(Z), masks, rng=rng, effort=effort)
+
+
+def masks_to_expect(Z: Matrix, rng: np.random.Generator) -> Mask:
+    """Masks of the incomplete rows; random ones where all are complete."""
+    observed = ~np.isnan(Z)
+    masks = observed[~observed.all(axis=1)]
+    if len(masks):
+        return masks
+    hidden = rng.uniform(*RATES, size=(PATTERNS, 1))
+    return np.asarray(rng.random((PATTERNS, Z.shape[1])) >= hidden)
