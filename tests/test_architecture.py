@@ -23,6 +23,7 @@ LAYERS = [
     ["_rows"],
     ["_similarity", "masks", "metrics"],
     ["_result/status", "_result/certificate", "_result/intervals", "_result/matrix", "_result/rows"],
+    ["_result/imputed"],
     ["_result/search", "_result/validity", "_result/views", "_result/archive", "_result/plain", "_result/fits"],
     ["_result/store", "_result/summary"],
     ["index"],

@@ -1,8 +1,7 @@
-"""A model of missing values in the units they came in: features in standard units, one posterior model, one level.
+"""A model of missing values in the units they came in.
 
-Cosines weigh features by their size, so features of different scale are brought to mean 0 and deviation 1 first. The
-posterior models learn how long vectors are, not how far single values are off: the level of the deviations is learnt
-from values that are hidden on purpose (see `rehearse`).
+Cosines weigh features by their size, so features are brought to mean 0 and deviation 1 first. How expectations are
+combined, and how far single values are off, is learnt from values that are hidden on purpose (see `rehearsal`).
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ from functools import cached_property
 
 import numpy as np
 
-from simcomplete._posterior.candidates.model import CandidateModel
-from simcomplete._posterior.method import fit_rows
-from simcomplete._posterior.shared.rows import Effort, PosteriorModel, RowValues, nonzero_or_one
+from simcomplete._posterior.all_rows.split import candidates_among
+from simcomplete._posterior.method import fit_factors
+from simcomplete._posterior.shared.rows import Effort, RowValues, nonzero_or_one
 from simcomplete._posterior.values.draws import JointDraws
+from simcomplete._posterior.values.members import CandidateMembers, Members, SingleMember
 from simcomplete._posterior.values.rehearsal import Rehearsal
-from simcomplete._rows.table import HeldRows
 from simcomplete._types import Mask, Matrix, Vector
 
 PATTERNS = 200  # masks to calibrate for when no row is incomplete
@@ -70,8 +69,10 @@ class ValueModel:
     ----------
     units : StandardUnits
         Of the features.
-    model : PosteriorModel
-        Of rows in standard units.
+    members : Members
+        Expectations of rows in standard units.
+    weights : array of shape (members,)
+        How they are combined.
     level : array of shape (d,)
         What the deviations of the model are multiplied by.
     rows : array of shape (m, d)
@@ -88,7 +89,8 @@ class ValueModel:
     """
 
     units: StandardUnits
-    model: PosteriorModel = field(repr=False)
+    members: Members = field(repr=False)
+    weights: Vector
     level: Vector = field(repr=False)
     rows: Matrix = field(repr=False)
 
@@ -97,13 +99,14 @@ class ValueModel:
         """Fit rows, NaN where missing; every feature needs a value."""
         units = StandardUnits.of(X)
         Z = units.to(X)
-        masks = masks_to_expect(Z, rng)
-        rehearsal = Rehearsal.of(Z, masks, rng)
-        level = np.ones(X.shape[1])
-        if rehearsal is not None:
-            level = rehearsal.level(fit_standard(rehearsal.rows, masks, rng, effort))
+        rehearsal = Rehearsal.of(Z, masks_to_expect(Z, rng), rng)
+        learnt = None if rehearsal is None else rehearsal.learn(fit_members(rehearsal.rows, rng, effort))
+        members = fit_members(Z, rng, effort)
+        count = members.count if isinstance(members, CandidateMembers) else 1
+        if learnt is None or len(learnt[0]) != count:  # too little to learn from: all members alike
+            learnt = np.full(count, 1 / count), np.ones(X.shape[1])
         kept = np.sort(rng.permutation(len(Z))[:KEPT_ROWS])
-        return cls(units, fit_standard(Z, masks, rng, effort), level, Z[kept])
+        return cls(units, members, *learnt, Z[kept])
 
     def values(self, X: Matrix) -> RowValues:
         """Expected values of what is missing in any rows, and their variances."""
@@ -122,20 +125,23 @@ class ValueModel:
 
     def _standard(self, X: Matrix) -> RowValues:
         Z = self.units.to(X)
-        found = self.model.values(Z)
-        return RowValues.around(Z, found.mean, found.variance * self.level**2)
+        found = self.members.expect(Z)
+        return RowValues.around(Z, np.tensordot(self.weights, found.means, axes=1), found.variance * self.level**2)
 
     @cached_property
     def _draws(self) -> JointDraws:
-        found = self.model.values(self.rows)
+        found = self._standard(self.units.back(self.rows))
         return JointDraws.learn(self.rows, found, np.random.default_rng(SEED))
 
 
-def fit_standard(Z: Matrix, masks: Mask, rng: np.random.Generator, effort: Effort) -> PosteriorModel:
-    """Fit a posterior model to rows in standard units, for rows with the masks that are expected."""
-    if np.isnan(Z).any():
-        return fit_rows(Z, rng, effort, "error")
-    return CandidateModel.fit(HeldRows(Z), masks, rng=rng, effort=effort)
+def fit_members(Z: Matrix, rng: np.random.Generator, effort: Effort) -> Members:
+    """Fit rows in standard units: by the complete ones where they know enough, else by a model of all."""
+    whole = None if np.isnan(Z).any() else np.ones(len(Z), dtype=bool)
+    if whole is None:
+        whole = candidates_among(Z)
+    if whole is not None:
+        return CandidateMembers.fit(Z[whole])
+    return SingleMember(fit_factors(Z, rng, effort))
 
 
 def masks_to_expect(Z: Matrix, rng: np.random.Generator) -> Mask:

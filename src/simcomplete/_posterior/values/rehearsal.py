@@ -7,12 +7,12 @@ those of nine values in ten should lie within 1.645 of them, as in a normal dist
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._posterior.shared.rows import RowValues
+from simcomplete._posterior.values.members import Members
+from simcomplete._posterior.values.stacking import stacked_weights
 from simcomplete._types import Mask, Matrix, Vector
 
 ROWS = 600  # rows to rehearse with, at most
@@ -25,13 +25,6 @@ NORMAL = 1.6448536269514722  # a normal distribution has LEVEL within so many de
 PRIOR_VALUES = 30.0  # hidden values that the common level counts for beside those of a feature
 SMALLEST_DEVIATION = 1e-6  # in standard units
 LEVELS = (0.05, 20.0)
-
-
-class Valued(Protocol):
-    """What gives values to rows."""
-
-    def values(self, X: Matrix) -> RowValues:
-        """Expected values and variances."""
 
 
 @dataclass(frozen=True)
@@ -73,14 +66,18 @@ class Rehearsal:
         truth[:, empty] = np.nan
         return cls(rows, judged, truth)
 
-    def level(self, model: Valued) -> Vector:
-        """What the deviations of every feature are to be multiplied by, given a model fitted to `rows`."""
-        found = model.values(self.rows[self.judged])
+    def learn(self, members: Members) -> tuple[Vector, Vector]:
+        """Weights of members that were fitted to `rows`, and what deviations of every feature are multiplied by."""
+        found = members.expect(self.rows[self.judged])
         hidden = ~np.isnan(self.truth)
+        weights = np.ones(1)
+        if len(found.means) > 1:
+            weights = stacked_weights(found.means[:, hidden], self.truth[hidden])
         deviation = np.sqrt(np.maximum(found.variance, SMALLEST_DEVIATION**2))
-        ratios = np.abs(self.truth - found.mean) / deviation
+        ratios = np.abs(self.truth - np.tensordot(weights, found.means, axes=1)) / deviation
         common = np.clip(np.quantile(ratios[hidden], LEVEL) / NORMAL, *LEVELS)
-        return np.array([shrunk_level(ratios[hidden[:, f], f], float(common)) for f in range(self.truth.shape[1])])
+        level = [shrunk_level(ratios[hidden[:, f], f], float(common)) for f in range(self.truth.shape[1])]
+        return weights, np.array(level)
 
 
 def shrunk_level(ratios: Vector, common: float) -> float:
