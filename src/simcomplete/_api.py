@@ -135,14 +135,15 @@ def complete_similarity(
     Parameters
     ----------
     S0 : array or frame of shape (n, n)
-        Symmetric similarities; 0 where a pair has no evidence. Any diagonal is allowed and kept as it is.
+        Symmetric similarities. Any diagonal is allowed and kept as it is. NaN where an entry is unknown: such entries
+        are filled in by a factor model of the known ones before the method begins.
     candidates : int or array of bool, optional
         How many leading rows have an exact block, or which rows; those move to the front of the result, and
         `done.order` tells where each row came from.
     known : array of bool, shape (n, n), optional
         True where an entry is exact, for methods that can hold entries fixed.
     overlap : array of int, shape (n, n), optional
-        How many features each pair has in common, for methods that weigh by it.
+        How many features each pair has in common, for methods that weigh by it, and to fill in NaN.
     method : str
         One that acts on similarities, or "auto": "posterior" with `candidates`, else the nearest valid matrix ("dmc"),
         above 2000 rows the exact low-rank one ("smcnn").

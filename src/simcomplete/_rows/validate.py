@@ -7,6 +7,7 @@ float32. NaN marks a missing value.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +60,13 @@ def as_array(X: Any, name: str = "X", *, complete: bool = False) -> NDArray[Any]
     return to_numpy(as_rows(X, name, complete=complete).whole())
 
 
-def as_similarity(S0: Any, name: str = "S0") -> tuple[Array, list[str] | None]:
-    """Check a similarity matrix: square, finite, symmetric up to rounding (then made symmetric)."""
+def as_similarity(
+    S0: Any, name: str = "S0", fill: Callable[[Array], Array] | None = None
+) -> tuple[Array, list[str] | None]:
+    """Check a similarity matrix: square, finite after `fill`, symmetric up to rounding (then made symmetric)."""
     labels = _row_labels(S0)
     S = _as_float(S0, name)
+    S = S if fill is None else fill(S)
     if S.ndim != 2 or S.shape[0] != S.shape[1] or S.shape[0] == 0:
         raise InputError(f"{name} has shape {tuple(S.shape)}; a square matrix is needed, one row per sample")
     xp = namespace(S)

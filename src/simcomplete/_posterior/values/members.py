@@ -43,6 +43,10 @@ class Expectations(NamedTuple):
 class Members(Protocol):
     """What gives several expectations of the same values."""
 
+    @property
+    def count(self) -> int:
+        """How many."""
+
     def expect(self, Z: Matrix) -> Expectations:
         """Of any rows, NaN where missing."""
 
@@ -52,6 +56,7 @@ class SingleMember:
     """A posterior model of rows of which all may be incomplete, alone."""
 
     model: PosteriorModel
+    count: int = 1
 
     def expect(self, Z: Matrix) -> Expectations:
         """Of any rows, NaN where missing."""

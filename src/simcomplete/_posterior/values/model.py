@@ -99,12 +99,12 @@ class ValueModel:
         """Fit rows, NaN where missing; every feature needs a value."""
         units = StandardUnits.of(X)
         Z = units.to(X)
+        by_whole = not np.isnan(Z).any() or candidates_among(Z) is not None
         rehearsal = Rehearsal.of(Z, masks_to_expect(Z, rng), rng)
-        learnt = None if rehearsal is None else rehearsal.learn(fit_members(rehearsal.rows, rng, effort))
-        members = fit_members(Z, rng, effort)
-        count = members.count if isinstance(members, CandidateMembers) else 1
-        if learnt is None or len(learnt[0]) != count:  # too little to learn from: all members alike
-            learnt = np.full(count, 1 / count), np.ones(X.shape[1])
+        learnt = None if rehearsal is None else rehearsal.learn(fit_members(rehearsal.rows, rng, effort, by_whole))
+        members = fit_members(Z, rng, effort, by_whole)
+        if learnt is None:  # too little to learn from: all members alike
+            learnt = np.full(members.count, 1 / members.count), np.ones(X.shape[1])
         kept = np.sort(rng.permutation(len(Z))[:KEPT_ROWS])
         return cls(units, members, *learnt, Z[kept])
 
@@ -134,14 +134,9 @@ class ValueModel:
         return JointDraws.learn(self.rows, found, np.random.default_rng(SEED))
 
 
-def fit_members(Z: Matrix, rng: np.random.Generator, effort: Effort) -> Members:
+def fit_members(Z: Matrix, rng: np.random.Generator, effort: Effort, by_whole: bool) -> Members:
     """Fit rows in standard units: by the complete ones where they know enough, else by a model of all."""
-    whole = None if np.isnan(Z).any() else np.ones(len(Z), dtype=bool)
-    if whole is None:
-        whole = candidates_among(Z)
-    if whole is not None:
-        return CandidateMembers.fit(Z[whole])
-    return SingleMember(fit_factors(Z, rng, effort))
+    return CandidateMembers.fit(Z[~np.isnan(Z).any(axis=1)]) if by_whole else SingleMember(fit_factors(Z, rng, effort))
 
 
 def masks_to_expect(Z: Matrix, rng: np.random.Generator) -> Mask:
