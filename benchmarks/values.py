@@ -1,4 +1,4 @@
-"""Missing values themselves: `PosteriorImputer` beside KNNImputer, IterativeImputer and SoftImpute, in standard units."""
+"""Missing values themselves: `PosteriorImputer` beside KNNImputer, IterativeImputer and SoftImpute."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from benchmarks.results.data import IMAGES, load, there
 from benchmarks.soft_impute import soft_impute
 from simcomplete._types import Mask, Matrix
 
-TITLE = "missing values: root mean squared error of hidden ones, in deviations of their feature"
+TITLE = (
+    "missing values: root mean squared error of hidden ones, in deviations of their feature (of all pixels in images)"
+)
 NOTE = (
-    "ratios are PosteriorImputer's error over another's, means are geometric; cover: share of hidden values within 1.645"
-    " standard deviations;\n  targets: masked rows beside complete ones .90 of KNNImputer and .80 of IterativeImputer;"
+    "ratios are PosteriorImputer's error over another's, means are geometric; cover: share of hidden values within"
+    " 1.645 standard deviations;\n  targets: masked rows beside complete ones .90 of KNNImputer and .80 of IterativeImputer;"
     " natural tables .85 and .90,\n  no worse than SoftImpute in 12 of 14; cover .87 to .93"
 )
 COMPLETE = ("digits", "usps", "googlenews300", "communities_crime", "jester", "lymphoma_dlbcl", "mice_protein")

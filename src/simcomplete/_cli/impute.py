@@ -23,10 +23,10 @@ SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 def register(app: Typer) -> None:
     """Add the command."""
-    app.command()(impute)
+    app.command("impute")(impute_table)
 
 
-def impute(
+def impute_table(
     table: Annotated[Path, Argument(metavar="TABLE", help="Rows with missing values: .csv, .npy, .npz or .parquet.")],
     *,
     output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="File to write: .csv, .tsv or .npy.")],
