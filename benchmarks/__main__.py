@@ -19,6 +19,7 @@ from benchmarks import (
     posterior_queries,
     products,
     structured,
+    values,
 )
 from benchmarks.measure import Settings, cores, facts
 
@@ -32,6 +33,7 @@ BENCHMARKS = {
     "imputers": imputers,
     "posterior_growth": posterior_growth,
     "posterior_queries": posterior_queries,
+    "values": values,
 }
 HIDDEN = ("times",)  # in the JSON only
 

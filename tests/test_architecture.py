@@ -25,6 +25,7 @@ LAYERS = [
     ["_result/status", "_result/certificate", "_result/intervals", "_result/matrix", "_result/rows"],
     ["_result/html"],
     ["_result/unobserved"],
+    ["_result/imputed"],
     ["_result/search", "_result/validity", "_result/views", "_result/archive", "_result/plain", "_result/fits"],
     ["_result/store", "_result/summary", "_result/frames", "_result/plots"],
     ["index"],
@@ -114,7 +115,7 @@ def test_rooms_are_small():
 PUBLIC_MODULES = {"datasets", "errors", "estimators", "index", "masks", "metrics", "scorers", "theory"}
 PUBLIC_NAMES = {
     *("complete", "complete_similarity", "Completion", "load", "methods", "overlap_counts", "overlap_similarity"),
-    *("PosteriorCompleter", "SMCNN", "SMCNmF", "SimilarityCompleter", "__version__"),
+    *("PosteriorCompleter", "PosteriorImputer", "pool", "SMCNN", "SMCNmF", "SimilarityCompleter", "__version__"),
     *(PUBLIC_MODULES - {"index"}),
 }
 

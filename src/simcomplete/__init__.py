@@ -12,6 +12,7 @@ from typing import Any as _Any
 
 from simcomplete import datasets, errors, masks, metrics, theory
 from simcomplete._api import complete, complete_similarity
+from simcomplete._posterior.values.pooling import pool
 from simcomplete._registry import methods
 from simcomplete._result.completion import Completion
 from simcomplete._result.load import load
@@ -20,16 +21,17 @@ from simcomplete._version import __version__
 
 if _TYPE_CHECKING:
     from simcomplete import estimators, scorers
-    from simcomplete.estimators import SMCNN, PosteriorCompleter, SimilarityCompleter, SMCNmF
+    from simcomplete.estimators import SMCNN, PosteriorCompleter, PosteriorImputer, SimilarityCompleter, SMCNmF
 
 # scikit-learn takes a second to import, so what stands on it waits until it is asked for.
-_ESTIMATORS = ("PosteriorCompleter", "SMCNN", "SMCNmF", "SimilarityCompleter")
+_ESTIMATORS = ("PosteriorCompleter", "PosteriorImputer", "SMCNN", "SMCNmF", "SimilarityCompleter")
 _MODULES = ("estimators", "scorers")
 
 __all__ = [
     "SMCNN",
     "Completion",
     "PosteriorCompleter",
+    "PosteriorImputer",
     "SMCNmF",
     "SimilarityCompleter",
     "__version__",
@@ -44,6 +46,7 @@ __all__ = [
     "metrics",
     "overlap_counts",
     "overlap_similarity",
+    "pool",
     "scorers",
     "theory",
 ]

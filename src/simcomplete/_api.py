@@ -134,7 +134,7 @@ def complete(
     if not (scale is None or (isinstance(scale, str) and scale in SCALES)):  # perhaps by its former meaning
         params, scale = {"scale": scale, **params}, None
     run = _runner(method, params, {"rank": rank, "penalty": penalty, **vars(measure)}, complete)
-    problem = problem_of_rows(candidates, queries, measure, progress, id=id, labels=labels, missing=missing)
+    problem = given = problem_of_rows(candidates, queries, measure, progress, id=id, labels=labels, missing=missing)
     settings, scaling = _settings(rank, penalty, random_state, progress, problem.n), None
     with working_memory(memory), _bar(progress):
         if center is not None or scale is not None:
@@ -143,7 +143,7 @@ def complete(
         if notice is not None:
             warn_caller(notice, InputWarning)
         done = run(problem, settings) if out is None else _written(run, problem, settings, Output(out))
-    done = done if scaling is None else with_scaling(done, scaling)
+    done = done if scaling is None else with_scaling(done, scaling, given)
     views = {"unit_diagonal": unit_diagonal, "keep_candidates": keep_candidates, "clip": clip}
     return done.view(**views) if any(views.values()) else done
 
@@ -171,15 +171,16 @@ def complete_similarity(
     Parameters
     ----------
     S0 : array or frame of shape (n, n)
-        Symmetric similarities; 0 where a pair has no evidence. Any diagonal is allowed and kept as it is, but for one
-        of zeros beside positive entries, as distances have. Columns of a frame are put into the order of its rows.
+        Symmetric similarities. Any diagonal is allowed and kept as it is, but for one of zeros beside positive entries,
+        as distances have. NaN where an entry is unknown: such entries are filled in by a factor model of the known ones
+        before the method begins. Columns of a frame are put into the order of its rows.
     candidates : int or array of bool, optional
         How many leading rows have an exact block, or which rows; those move to the front of the result, and
         `done.order` tells where each row came from.
     known : array of bool, shape (n, n), optional
         True where an entry is exact, for methods that can hold entries fixed.
     overlap : array of int, shape (n, n), optional
-        How many features each pair has in common, for methods that weigh by it.
+        How many features each pair has in common, for methods that weigh by it, and to fill in NaN.
     method : str
         One that acts on similarities, or "auto": "posterior" with `candidates`, else the nearest valid matrix ("dmc"),
         above 2000 rows the exact low-rank one ("smcnn").

@@ -111,7 +111,6 @@ def test_unknown_method_and_parameter():
             np.array([[1.0, 0.2], [0.7, 1.0]]),
             r"not symmetric: S0\[0, 1\] = 0.2 but S0\[1, 0\] = 0.7.*\(S0 \+ S0.T\) / 2",
         ),
-        (np.array([[1.0, np.nan], [np.nan, 1.0]]), r"S0\[0, 1\] = nan is not finite"),
         (np.array([[np.inf, 0], [0, 1.0]]), r"S0\[0, 0\] = inf is not finite"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from simcomplete._rows.validate import as_rows, as_similarity, same_width
 from simcomplete._rows.xp import Array, is_numpy, like, namespace, to_numpy
 from simcomplete._similarity.alike import question_cosines
 from simcomplete._similarity.measure import Measure
+from simcomplete._similarity.unknown import fill_unknown
 from simcomplete.errors import InputError, InputWarning
 
 LEAST_ALIKE = 10  # rows, to be called all alike
@@ -61,7 +63,9 @@ def problem_of_similarities(
     """Check a matrix and what is said of it; rows with an exact block move to the front."""
     if id is not None or labels is not None:
         _check_names(S0, None, id, labels, None)
-    S, names = as_similarity(S0, id=id)
+    S, names = as_similarity(
+        S0, id=id, fill=partial(_without_gaps, candidates=candidates, known=known, overlap=overlap)
+    )
     refuse_distances(S, "S0")
     n = int(S.shape[0])
     if labels is not None:
@@ -132,6 +136,24 @@ def _question(rows: RowTable, id: Any, *, alone: bool) -> None:
     for notice in notices:
         if notice is not None:
             warn_caller(notice, InputWarning)
+def _without_gaps(S: Array, candidates: Any, known: Any, overlap: Any, names: list[str] | None) -> Array:
+    """A matrix with expected similarities in the place of NaN; any other as it is."""
+    xp = namespace(S)
+    if S.ndim != 2 or S.shape[0] != S.shape[1] or not bool(xp.any(xp.isnan(S))):
+        return S
+    n, values = int(S.shape[0]), to_numpy(S).astype(np.float64)
+    if known is not None and bool((_square(known, n, "known", bool, None, names) & np.isnan(values)).any()):
+        raise InputError(
+            "known is True where S0 is NaN; an exact entry needs its value: give it, or set known to False"
+        )
+    if bool(np.isinf(values).any()):
+        return S  # which is refused, with its place
+    n_exact, order = _candidate_rows(candidates, n)
+    exact = np.arange(n)[: n_exact or 0] if order is None else order[:n_exact]
+    if bool(np.isnan(values[np.ix_(exact, exact)]).any()):
+        raise InputError("candidates= says which rows have an exact block, and S0 is NaN within it; name fewer rows")
+    counts = None if overlap is None else _square(overlap, n, "overlap", np.int64, None, names)
+    return like(fill_unknown(values, counts), S, dtype=S.dtype)
 
 
 def generator(random_state: Any) -> np.random.Generator:

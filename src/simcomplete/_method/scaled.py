@@ -27,9 +27,12 @@ def scaled_problem(problem: Rows, center: Center, scale: Scale) -> tuple[Rows, F
     return replace(problem, candidates=scaling.of(problem.candidates), queries=queries), scaling
 
 
-def with_scaling(done: Completion, scaling: FeatureScaling) -> Completion:
-    """A result that says how its features were changed."""
-    return replace(done, scaling=scaling, params={**done.params, **scaling.asked})
+def with_scaling(done: Completion, scaling: FeatureScaling, given: Rows) -> Completion:
+    """A result that says how its features were changed, and holds the rows as they were given."""
+    model = done.model
+    if hasattr(model, "tables"):  # for values of rows, which are told in the units they came in
+        model = model._replace(tables=(given.rows,) if isinstance(given, AllRows) else (given.candidates, given.queries))
+    return replace(done, scaling=scaling, params={**done.params, **scaling.asked}, model=model)
 
 
 @dataclass(frozen=True)

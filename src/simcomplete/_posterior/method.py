@@ -10,7 +10,7 @@ import numpy as np
 from simcomplete._method.iterate import Limits
 from simcomplete._method.memory import block
 from simcomplete._method.params import Parameters, Words, parameter
-from simcomplete._method.problem import CandidatesQueries, Problem, Similarities
+from simcomplete._method.problem import AllRows, CandidatesQueries, Problem, Similarities
 from simcomplete._method.settings import Settings
 from simcomplete._method.spec import Method, Sizes
 from simcomplete._posterior.all_rows.em import ITERATIONS
@@ -38,7 +38,7 @@ from simcomplete._posterior.centred import (
     without_constant,
     without_constant_part,
 )
-from simcomplete._posterior.extend import PosteriorExtension
+from simcomplete._posterior.extend import FittedRows, PosteriorExtension
 from simcomplete._posterior.shared.rows import Effort, Objective, diagonal_deficit, typical_length
 from simcomplete._posterior.similarities.wiener import complete_similarities
 from simcomplete._result.completion import Completion
@@ -64,6 +64,7 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
         return from_similarities(problem, settings, params)
     if isinstance(problem, CandidatesQueries):
         return from_candidates(problem, settings, params)
+    assert isinstance(problem, AllRows)  # there are three problems
     return from_rows(problem, settings, params)
 
 
@@ -88,14 +89,14 @@ def from_candidates(problem: CandidatesQueries, settings: Settings, params: dict
         SymmetricMatrix(factor=factor, diagonal=deficit, unit=True),
         choice=model.choice.as_dict(),
         interval_model=IntervalModel(found.uncertainty, model.choice.quantiles) if model.trained else None,
-        model=(model, 1.0),
+        model=FittedRows(model, 1.0, (problem.candidates, problem.queries), params["effort"]),
         status=Status(
             "computed", f"expected similarities, calibrated on {'your own' if model.trained else 'no'} candidates"
         ),
     )
 
 
-def from_rows(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
+def from_rows(problem: AllRows, settings: Settings, params: dict[str, Any]) -> Completion:
     """Complete rows of which every one may be incomplete: by the complete ones, or by a factor model of them all."""
     whole = candidates_among(problem.table)
     if whole is not None:
@@ -114,11 +115,11 @@ def from_rows(problem: Problem, settings: Settings, params: dict[str, Any]) -> C
         history=found.history,
         interval_model=None if found.quantiles is None else IntervalModel(np.sqrt(deficit), found.quantiles),
         status=found.status,
-        model=(found, scale),
+        model=FittedRows(found, scale, (problem.rows,), params["effort"]),
     )
 
 
-def from_whole_rows(problem: Problem, settings: Settings, params: dict[str, Any], whole: Mask) -> Completion:
+def from_whole_rows(problem: AllRows, settings: Settings, params: dict[str, Any], whole: Mask) -> Completion:
     """Complete rows with the complete ones among them as candidates; they stay where they are."""
     P, Q = HeldRows(problem.table[whole]), HeldRows(problem.table[~whole])
     done = from_candidates(CandidatesQueries(P, Q, problem.measure), settings, params)
@@ -134,7 +135,7 @@ def from_whole_rows(problem: Problem, settings: Settings, params: dict[str, Any]
         choice=done.choice,
         interval_model=IntervalModel(uncertainty, done.interval_model.quantiles),
         status=Status("computed", f"expected similarities, calibrated on the {n_p} complete rows"),
-        model=(CompleteRowsModel(done.model[0], factor), 1.0),
+        model=FittedRows(CompleteRowsModel(done.model.model, factor), 1.0, (problem.rows,), params["effort"]),
     )
 
 
@@ -201,10 +202,9 @@ def from_similarities(problem: Similarities, settings: Settings, params: dict[st
 
 def posterior_extension(done: Completion, rows: RowTable, measure: Measure) -> PosteriorExtension:
     """What adds rows to a completion: the model that made it."""
-    model, scale = done.model
-    if measure.metric == "pearson":
-        model = CentredModel(model)
-    return PosteriorExtension(model, rows, scale, measure)
+    fitted = done.model
+    model = CentredModel(fitted.model) if measure.metric == "pearson" else fitted.model
+    return PosteriorExtension(model, rows, fitted.scale, measure)
 
 
 def work(sizes: Sizes, params: Mapping[str, Any]) -> float:

@@ -19,6 +19,7 @@ from simcomplete import index as vectors
 from simcomplete._result import frames, plots, store, views
 from simcomplete._result.certificate import Certificate
 from simcomplete._result.frames import Searched, SearchResult
+from simcomplete._result.imputed import WithValues
 from simcomplete._result.intervals import IntervalModel, around, required
 from simcomplete._result.matrix import Selection, SymmetricMatrix
 from simcomplete._result.rows import positions_of, refuse_two_readings, resolve_rows
@@ -37,7 +38,7 @@ from simcomplete.index._completed import IndexCache, kind_of
 
 
 @dataclass(frozen=True, eq=False)
-class Completion:
+class Completion(WithValues):
     """Completed similarities: candidates first, then queries, in input order.
 
     ``S = F diag(signs) F^T + diag(diagonal)``, or a dense matrix where a method has no factor (then `factor` is
@@ -280,8 +281,7 @@ class Completion:
         path, overwrite : path, bool
             The folder to make, and whether to replace a completion saved there before.
         candidates : bool
-            Also keep what the exact candidate block is made of; `keep_candidates` views and the fifth validity
-            check need it after loading.
+            Also keep the exact candidate block, which `keep_candidates` views and the fifth validity check need.
         """
         store.write(self, Path(path), overwrite=overwrite, candidates=candidates)
 

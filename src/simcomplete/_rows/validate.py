@@ -7,6 +7,7 @@ float32. NaN marks a missing value.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -72,12 +73,15 @@ def as_array(X: Any, name: str = "X", *, complete: bool = False) -> NDArray[Any]
     return to_numpy(as_rows(X, name, complete=complete).whole())
 
 
-def as_similarity(S0: Any, name: str = "S0", id: Any = None) -> tuple[Array, list[str] | None]:
-    """Check a similarity matrix: square, finite, symmetric up to rounding (then made symmetric).
+def as_similarity(
+    S0: Any, name: str = "S0", id: Any = None, fill: Callable[..., Array] | None = None
+) -> tuple[Array, list[str] | None]:
+    """Check a similarity matrix: square, finite after `fill`, symmetric up to rounding (then made symmetric).
 
     Columns of a frame are put into the order of its rows.
     """
     S, labels = _square_values(S0, name, id)
+    S = S if fill is None else fill(S, names=labels)
     if S.ndim != 2 or S.shape[0] != S.shape[1] or S.shape[0] == 0:
         raise InputError(f"{name} has shape {tuple(S.shape)}; a square matrix is needed, one row per sample")
     xp = namespace(S)

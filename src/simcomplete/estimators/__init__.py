@@ -6,7 +6,8 @@ completed similarities, ``transform(X_new)`` the same for new samples without fi
 """
 
 from simcomplete.estimators._any import SimilarityCompleter
+from simcomplete.estimators._imputer import PosteriorImputer
 from simcomplete.estimators._paper import SMCNN, SMCNmF
 from simcomplete.estimators._posterior import PosteriorCompleter
 
-__all__ = ["SMCNN", "PosteriorCompleter", "SMCNmF", "SimilarityCompleter"]
+__all__ = ["SMCNN", "PosteriorCompleter", "PosteriorImputer", "SMCNmF", "SimilarityCompleter"]

@@ -7,7 +7,7 @@ lie, or how many there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +21,14 @@ from simcomplete._posterior.candidates.moments import Space, Statistics, WideSta
 from simcomplete._posterior.candidates.source import Candidates, no_positions
 from simcomplete._posterior.candidates.stack import Stack, learn_stack
 from simcomplete._posterior.shared.neighbours import Nearest
-from simcomplete._posterior.shared.rows import Effort, Objective, ObservedRows, Vectors, check_settings
+from simcomplete._posterior.shared.rows import (
+    Effort,
+    Objective,
+    ObservedRows,
+    RowValues,
+    Vectors,
+    check_settings,
+)
 from simcomplete._rows.table import RowTable
 from simcomplete._types import Mask, Matrix
 
@@ -142,12 +149,31 @@ class CandidateModel:
 
     def vectors(self, Q: Matrix) -> Vectors:
         """Turn rows with NaN into vectors whose products with unit candidates are expected similarities."""
-        parts = []
+        return _joined([self._in_batches(rows, near) for rows, near in self._searched(Q)])
+
+    def values(self, Q: Matrix) -> RowValues:
+        """Expected values of what is missing in rows with NaN, and their variances, in the units of the candidates."""
+        mean, variance = np.array(Q, copy=True), np.zeros(Q.shape)
+        lacking = np.flatnonzero(np.isnan(Q).any(axis=1))
+        start, scale = 0, self.candidates.scale
+        for rows, near in self._searched(Q[lacking]):
+            for first in range(0, len(rows.values), BATCH):
+                some = slice(first, first + BATCH)
+                place = lacking[start + first : start + first + len(rows.values[some])]
+                m, v = self.choice.values(self.spaces, self._queries(rows.some(some), near.some(some)))
+                mean[place], variance[place] = m * scale, v * scale * scale
+            start += len(rows.values)
+        return RowValues.around(Q, mean, variance)
+
+    def _searched(self, Q: Matrix) -> Iterator[tuple[ObservedRows, Nearest]]:
+        """Rows and their nearest candidates, one pass of them at a time."""
         for start in range(0, max(len(Q), 1), PASS_QUERIES):
             rows = ObservedRows.of(Q[start : start + PASS_QUERIES], self.candidates.scale)
-            near = self.candidates.nearest(rows.values, rows.observed, self.choice.most, no_positions())
-            parts.append(self._in_batches(rows, near))
-        return _joined(parts)
+            yield rows, self.candidates.nearest(rows.values, rows.observed, self.choice.most, no_positions())
+
+    def _queries(self, rows: ObservedRows, near: Nearest) -> Queries:
+        neighbours = self.candidates.neighbour_rows(near, self.choice.spaces)
+        return Queries(rows.values, rows.observed, neighbours, self.candidates)
 
     def _in_batches(self, rows: ObservedRows, near: Nearest) -> Vectors:
         """Vectors of queries whose neighbours are known, some at a time, so that memory does not grow with them."""
@@ -155,9 +181,7 @@ class CandidateModel:
         return _joined([self._vectors(rows.some(batch), near.some(batch, self.choice.most)) for batch in batches])
 
     def _vectors(self, rows: ObservedRows, near: Nearest) -> Vectors:
-        neighbours = self.candidates.neighbour_rows(near, self.choice.spaces)
-        queries = Queries(rows.values, rows.observed, neighbours, self.candidates)
-        u, length = self.choice.vectors(self.spaces, queries)
+        u, length = self.choice.vectors(self.spaces, self._queries(rows, near))
         complete = rows.observed.all(axis=1)
         u[complete] = rows.unit[complete]  # known exactly
         length[complete] = 1.0
