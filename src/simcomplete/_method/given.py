@@ -136,6 +136,8 @@ def _question(rows: RowTable, id: Any, *, alone: bool) -> None:
     for notice in notices:
         if notice is not None:
             warn_caller(notice, InputWarning)
+
+
 def _without_gaps(S: Array, candidates: Any, known: Any, overlap: Any, names: list[str] | None) -> Array:
     """A matrix with expected similarities in the place of NaN; any other as it is."""
     xp = namespace(S)

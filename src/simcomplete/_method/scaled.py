@@ -31,7 +31,8 @@ def with_scaling(done: Completion, scaling: FeatureScaling, given: Rows) -> Comp
     """A result that says how its features were changed, and holds the rows as they were given."""
     model = done.model
     if hasattr(model, "tables"):  # for values of rows, which are told in the units they came in
-        model = model._replace(tables=(given.rows,) if isinstance(given, AllRows) else (given.candidates, given.queries))
+        tables = (given.rows,) if isinstance(given, AllRows) else (given.candidates, given.queries)
+        model = model._replace(tables=tables)
     return replace(done, scaling=scaling, params={**done.params, **scaling.asked}, model=model)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from simcomplete._posterior.shared.rows import PosteriorModel, Vectors, nonzero_or_one
+from simcomplete._posterior.shared.rows import PosteriorModel, RowValues, Vectors, nonzero_or_one
 from simcomplete._rows.derived import ChangedRows
 from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.xp import Array, astype, memory_map_under, namespace
@@ -72,6 +72,13 @@ class CentredModel:
     def choice(self) -> Any:
         """What was chosen."""
         return self.model.choice
+
+    def values(self, X: Matrix) -> RowValues:
+        """Expected values of any rows, with the mean that was taken off them, and their variances."""
+        known = ~np.isnan(X)
+        mean = np.sum(np.where(known, X, 0.0), axis=1) / np.maximum(known.sum(axis=1), 1)
+        found = self.model.values(np.asarray(centred_rows(X)))
+        return RowValues(np.where(known, X, found.mean + mean[:, None]), found.variance)
 
     def vectors(self, X: Matrix) -> Vectors:
         """Vectors of any rows, NaN where missing."""
