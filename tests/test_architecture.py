@@ -29,6 +29,7 @@ LAYERS = [
     ["_result/completion"],
     ["_result/load", "_result/__init__"],
     ["_method"],
+    ["_correlation"],
     ["_spectral", "_posterior"],
     ["_baselines"],
     ["_registry"],
@@ -113,6 +114,7 @@ PUBLIC_MODULES = {"datasets", "errors", "estimators", "index", "masks", "metrics
 PUBLIC_NAMES = {
     *("complete", "complete_similarity", "Completion", "load", "methods", "overlap_counts", "overlap_similarity"),
     *("PosteriorCompleter", "SMCNN", "SMCNmF", "SimilarityCompleter", "__version__"),
+    *("nearest_correlation", "nearest_covariance", "shrink_to_valid", "factor_correlation", "Repair"),
     *(PUBLIC_MODULES - {"index"}),
 }
 

@@ -12,6 +12,11 @@ from typing import Any as _Any
 
 from simcomplete import datasets, errors, masks, metrics, theory
 from simcomplete._api import complete, complete_similarity
+from simcomplete._correlation.covariance import nearest_covariance
+from simcomplete._correlation.factors import factor_correlation
+from simcomplete._correlation.nearest import nearest_correlation
+from simcomplete._correlation.repair import Repair
+from simcomplete._correlation.shrink import shrink_to_valid
 from simcomplete._registry import methods
 from simcomplete._result.completion import Completion
 from simcomplete._result.load import load
@@ -30,6 +35,7 @@ __all__ = [
     "SMCNN",
     "Completion",
     "PosteriorCompleter",
+    "Repair",
     "SMCNmF",
     "SimilarityCompleter",
     "__version__",
@@ -38,13 +44,17 @@ __all__ = [
     "datasets",
     "errors",
     "estimators",
+    "factor_correlation",
     "load",
     "masks",
     "methods",
     "metrics",
+    "nearest_correlation",
+    "nearest_covariance",
     "overlap_counts",
     "overlap_similarity",
     "scorers",
+    "shrink_to_valid",
     "theory",
 ]
 

@@ -7,7 +7,8 @@ import pytest
 
 import simcomplete as sc
 from simcomplete._baselines.psd import alternating
-from simcomplete._baselines.psd.nearest_correlation import newton, psd_part, with_diagonal
+from simcomplete._correlation.newton import newton
+from simcomplete._correlation.psd import psd_part, with_diagonal
 from simcomplete._rows.xp import to_numpy
 
 OPTIMUM, OPTIMUM_FIXED = 31.828428107691, 33.482559335  # |S - S0|^2, from the note of the golden file

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from simcomplete._baselines.psd.nearest_correlation import QUIET, psd_part, stop_at
+from simcomplete._correlation.newton import QUIET, stop_at
+from simcomplete._correlation.psd import psd_part
 from simcomplete._method.iterate import Facts, Limits, Run, iterate
 from simcomplete._types import Matrix, Vector
 

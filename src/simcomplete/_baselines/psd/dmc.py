@@ -30,7 +30,8 @@ from numpy.typing import NDArray
 
 from simcomplete._baselines.iteration import limits
 from simcomplete._baselines.psd import alternating, fmc
-from simcomplete._baselines.psd.nearest_correlation import newton, target_diagonal, with_diagonal
+from simcomplete._correlation.newton import newton
+from simcomplete._correlation.psd import target_diagonal, with_diagonal
 from simcomplete._method.iterate import Facts, Limits, Run, iterate
 from simcomplete._method.memory import with_pairs
 from simcomplete._method.params import ITERATION, Number, Parameters, Words, max_iter, parameter, tol
