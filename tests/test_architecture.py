@@ -115,6 +115,7 @@ PUBLIC_NAMES = {
     *("complete", "complete_similarity", "Completion", "load", "methods", "overlap_counts", "overlap_similarity"),
     *("PosteriorCompleter", "SMCNN", "SMCNmF", "SimilarityCompleter", "__version__"),
     *("nearest_correlation", "nearest_covariance", "shrink_to_valid", "factor_correlation", "Repair"),
+    "NearestCorrelation",
     *(PUBLIC_MODULES - {"index"}),
 }
 

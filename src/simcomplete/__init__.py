@@ -25,15 +25,16 @@ from simcomplete._version import __version__
 
 if _TYPE_CHECKING:
     from simcomplete import estimators, scorers
-    from simcomplete.estimators import SMCNN, PosteriorCompleter, SimilarityCompleter, SMCNmF
+    from simcomplete.estimators import SMCNN, NearestCorrelation, PosteriorCompleter, SimilarityCompleter, SMCNmF
 
 # scikit-learn takes a second to import, so what stands on it waits until it is asked for.
-_ESTIMATORS = ("PosteriorCompleter", "SMCNN", "SMCNmF", "SimilarityCompleter")
+_ESTIMATORS = ("NearestCorrelation", "PosteriorCompleter", "SMCNN", "SMCNmF", "SimilarityCompleter")
 _MODULES = ("estimators", "scorers")
 
 __all__ = [
     "SMCNN",
     "Completion",
+    "NearestCorrelation",
     "PosteriorCompleter",
     "Repair",
     "SMCNmF",

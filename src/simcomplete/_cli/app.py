@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from simcomplete._cli import compare, complete, demo, methods, search
+from simcomplete._cli import compare, complete, demo, methods, repair, search
 from simcomplete._cli.output import print_line, say
 from simcomplete._cli.streams import finish
 from simcomplete._reproduction import command as paper
@@ -109,7 +109,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Similarity matrices from samples with missing values.",
 )
-for module in (demo, complete, search, compare, methods, paper):
+for module in (demo, complete, search, repair, compare, methods, paper):
     module.register(app)
 
 

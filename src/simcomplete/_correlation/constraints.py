@@ -133,8 +133,10 @@ def _held(given: Given, fixed: Any, block: Any) -> tuple[Mask, Matrix]:
 
 
 def _is_boolean(fixed: Any) -> bool:
-    if hasattr(fixed, "columns"):
-        return all(str(fixed[c].dtype).lower().startswith("bool") for c in fixed.columns)
+    if hasattr(fixed, "columns"):  # a table from a file has numbers only
+        return hasattr(fixed, "__getitem__") and all(
+            str(fixed[c].dtype).lower().startswith("bool") for c in fixed.columns
+        )
     return np.asarray(fixed).dtype == bool
 
 

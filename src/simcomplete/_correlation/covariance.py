@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -80,13 +81,10 @@ def nearest_covariance(
     if not alive.all():
         names = [str(i) if source.labels is None else repr(source.labels[i]) for i in np.flatnonzero(~alive)[:3]]
         notes.append(f"{int(np.sum(~alive))} variances are 0 ({', '.join(names)}): their covariances become 0")
-    scale = (
-        np.sqrt(b[alive]) if through == "correlation" else np.full(int(alive.sum()), np.sqrt(b.max(initial=0.0)) or 1.0)
-    )
+    largest = float(b.max()) or 1.0
+    scale = np.sqrt(b[alive]) if through == "correlation" else np.full(int(alive.sum()), np.sqrt(largest))
     size = np.outer(scale, scale)
-    floor = check_number(min_eigenvalue, "min_eigenvalue") / (
-        1.0 if through == "correlation" else float(size.max(initial=1.0))
-    )
+    floor = check_number(min_eigenvalue, "min_eigenvalue") / (1.0 if through == "correlation" else largest)
     G, target = S[part] / size, b[alive] / scale**2
     if keep == "diagonal" and floor > 0 and (not alive.all() or floor >= target.min(initial=1.0)):
         raise InputError(
@@ -95,6 +93,9 @@ def nearest_covariance(
         )
     limits = Limits(max_iter=max_iter, progress=progress, label="nearest covariance")
     Y, proof, status, made = _kept(G, target, floor, tol, limits) if keep == "diagonal" else _clipped(G, floor)
+    if through == "covariance":
+        unit = largest**2
+        proof = replace(proof, objective=proof.objective * unit, lower_bound=proof.lower_bound * unit)
     X = np.zeros_like(S)
     X[part] = Y * size
     if keep == "diagonal":
@@ -114,7 +115,7 @@ def _kept(G: Matrix, b: Vector, a: float, tol: float, limits: Limits) -> tuple[M
     Y = with_diagonal(Y, b - a) + shift
     np.fill_diagonal(Y, b)
     objective = float(np.sum(np.square(Y - G)))
-    proof = Proof(objective, min(max(run.best_facts["lower_bound"], 0.0), objective), "dual")
+    proof = Proof.of(objective, run.best_facts["lower_bound"], "dual", G)
     told = f"{run.status.message}; the squared distance is within {proof.relative_gap:.0e} of the smallest possible"
     return Y, proof, Status("optimal" if run.status.ok else run.status.code, told, run.status.ok), run.n_iter
 

@@ -71,11 +71,11 @@ def factor_correlation(A: Any, k: int, *, rescale: bool = False, progress: bool 
         *(rng.standard_normal((given.n, k)) for _ in range(DRAWN_STARTS)),
     ]
     starts = [W * np.minimum(1.0, 1.2 / (np.linalg.norm(W, axis=1, keepdims=True) + 1e-300)) for W in base]
-    W, low, made, agreed = best_of(value, starts)
+    W, low, made, agreed = best_of(value, starts, float(np.sum(np.square(given.values))))
     V = _inside(W)[0]
     X = V @ V.T
     np.fill_diagonal(X, 1.0)
-    proof = Proof(low, min(bound.proof.lower_bound, low), "the nearest matrix of any form", made, agreed)
+    proof = Proof.of(low, bound.proof.lower_bound, "the nearest matrix of any form", given.values, made, agreed)
     message = f"{agreed} of {made} starts ended here; at most {proof.relative_gap:.1%} above the smallest possible"
     return repaired(given, Solved(X, proof, Status("local", message), 0, None), factors=V)
 

@@ -36,7 +36,7 @@ def of_rank(given: Given, told: Constraints, k: int, limits: Limits) -> tuple[So
         low = float(np.sum(E * (V @ V.T - A)))
         return low, (pull - np.sum(pull * V, axis=1, keepdims=True) * V) / length
 
-    W, low, made, agreed = best_of(value, starts)
+    W, low, made, agreed = best_of(value, starts, float(np.sum(A * A)))
     V = W / np.linalg.norm(W, axis=1, keepdims=True)
     X = V @ V.T
     np.fill_diagonal(X, 1.0)
@@ -44,7 +44,7 @@ def of_rank(given: Given, told: Constraints, k: int, limits: Limits) -> tuple[So
     if told.rows is None and told.elements is None and given.known.all():
         tight = rank_bound(A, V)
         lower, kind = max((lower, kind), (tight, "dual with the rank"))
-    proof = Proof(low * top, min(lower, low * top), kind, made, agreed)
+    proof = Proof.of(low * top, lower, kind, A * np.sqrt(top), made, agreed)
     message = f"{agreed} of {made} starts ended here; at most {proof.relative_gap:.1%} above the smallest possible"
     return Solved(X, proof, Status("local", message), 0, None), V
 

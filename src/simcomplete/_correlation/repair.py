@@ -51,6 +51,21 @@ class Proof:
     starts: int | None = None
     agreed: int | None = None
 
+    @classmethod
+    def of(
+        cls,
+        objective: float,
+        lower: float,
+        kind: str,
+        given: Matrix,
+        starts: int | None = None,
+        agreed: int | None = None,
+    ) -> Proof:
+        """Objective and bound, of which the rounding of a matrix that did not move is 0."""
+        moved = objective > 1e-14 * float(np.sum(np.square(given)))
+        objective = objective if moved else 0.0
+        return cls(objective, min(max(lower, 0.0), objective), kind, starts, agreed)
+
     @property
     def gap(self) -> float:
         """Objective minus bound, 0 where rounding would make it negative."""

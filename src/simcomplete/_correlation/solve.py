@@ -60,7 +60,7 @@ def by_newton(given: Given, told: Constraints, tol: float, limits: Limits, start
     objective = float(np.sum(np.square((X - given.values) * size))) * top
     moved = float(np.sum(np.square((A - given.values) * size)))  # what held values differ from the matrix by
     lower = run.best_facts["lower_bound"] if held is None else run.best_facts["lower_bound"] + moved
-    return _ended(X, objective, lower * top, run, run.best.y)
+    return _ended(given.values * np.sqrt(top), X, objective, lower * top, run, run.best.y)
 
 
 def by_element(given: Given, told: Constraints, tol: float, limits: Limits) -> Solved:
@@ -89,7 +89,7 @@ def by_element(given: Given, told: Constraints, tol: float, limits: Limits) -> S
     X = np.clip(X, told.low, told.high)
     X[np.diag_indices(n)] = 1.0
     lower = Weighted(given.values, h2, told.low, told.high, a).bound(point.Z)
-    return _ended(X, 2 * problem.objective(X) * top**2, 2 * lower * top**2, ended, None)
+    return _ended(given.values * top, X, 2 * problem.objective(X) * top**2, 2 * lower * top**2, ended, None)
 
 
 def _dual(G: Matrix, b: Vector, tol: float, limits: Limits, held: Any, start: Vector | None) -> tuple[Matrix, Any]:
@@ -98,8 +98,8 @@ def _dual(G: Matrix, b: Vector, tol: float, limits: Limits, held: Any, start: Ve
     return newton(G, b, tol, limits, held=held, start=start if usable else None)
 
 
-def _ended(X: Matrix, objective: float, lower: float, run: Any, dual: Vector | None) -> Solved:
-    proof = Proof(objective, min(max(lower, 0.0), objective), "dual")
+def _ended(given: Matrix, X: Matrix, objective: float, lower: float, run: Any, dual: Vector | None) -> Solved:
+    proof = Proof.of(objective, lower, "dual", given)
     within = f"the squared distance is within {proof.relative_gap:.0e} of the smallest possible"
     code = "optimal" if run.status.ok else run.status.code
     return Solved(X, proof, Status(code, f"{run.status.message}; {within}", run.status.ok), run.n_iter, dual)

@@ -13,9 +13,11 @@ MOST = 3000  # steps from one start
 
 
 def best_of(
-    value: Callable[[Matrix], tuple[float, Matrix]], starts: Iterable[Matrix]
+    value: Callable[[Matrix], tuple[float, Matrix]], starts: Iterable[Matrix], scale: float = 1.0
 ) -> tuple[Matrix, float, int, int]:
     """The best optimum by L-BFGS, its value, how many starts there were, and how many ended in the same value.
+
+    `scale` is the size of values that count as large: rounding is a share of it.
 
     Examples
     --------
@@ -40,7 +42,7 @@ def best_of(
         end = minimize(flat, W0.ravel(), jac=True, method="L-BFGS-B", options=options)
         found.append((float(end.fun), end.x.reshape(shape)))
     low, W = min(found, key=lambda pair: pair[0])
-    agreed = sum(other <= low + SAME * max(abs(low), 1e-12) for other, _ in found)
+    agreed = sum(other <= low + SAME * max(abs(low), SAME * scale) for other, _ in found)
     return W, low, len(found), agreed
 
 
