@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import (
+    correlation,
     descent,
     growth,
     imputers,
@@ -32,6 +33,7 @@ BENCHMARKS = {
     "imputers": imputers,
     "posterior_growth": posterior_growth,
     "posterior_queries": posterior_queries,
+    "correlation": correlation,
 }
 HIDDEN = ("times",)  # in the JSON only
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from simcomplete._types import Mask, Matrix, Positions, Vector
 
-ROOT = np.sqrt(2.0)  # an entry off the diagonal stands for two
+ROOT = 2.0**0.5  # an entry off the diagonal stands for two; a float of Python, which leaves single precision single
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,8 @@ from simcomplete._types import Mask, Matrix, Vector
 
 INNER = 30  # steps of Newton's method for one Z
 HALVINGS = 25  # of a step that does not lower the augmented Lagrangian
-PENALTY = 10.0  # c to begin with
-SLOW, FASTER = 0.2, 3.0  # c grows by the second where what is missed does not fall by the first
+PENALTY = 2.0  # c to begin with
+SLOW, FASTER = 0.3, 3.0  # c grows by the second where what is missed does not fall by the first
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def newton_step(problem: Weighted, here: Merit, free: Mask, c: float, slope: flo
     scale = h2 + c * (P + P.T) + ridge
     V = LinearOperator((n * n, n * n), product, dtype=kind)
     M = LinearOperator((n * n, n * n), lambda x: (x.reshape(n, n) / scale).ravel(), dtype=kind)
-    enough = min(0.1, max(1e-3, slope, 0.3 * aim / slope))
+    enough = min(0.2, max(1e-2, slope, 0.3 * aim / slope))
     d = cg(V, (-here.gradient * free).astype(kind).ravel(), rtol=enough, maxiter=200, M=M)[0]
     D: Matrix = d.reshape(n, n).astype(np.float64)
     return (D + D.T) / 2

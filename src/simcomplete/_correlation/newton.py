@@ -47,6 +47,7 @@ def newton(
     limits: Limits = QUIET,
     *,
     held: Mask | None = None,
+    values: Matrix | None = None,
     start: Vector | None = None,
 ) -> tuple[Matrix, Run[Dual]]:
     """Semismooth Newton method on the dual: some six eigendecompositions, quadratic at the end.
@@ -62,7 +63,9 @@ def newton(
     limits : Limits
         What else ends the run.
     held : array of bool, shape (n, n), optional
-        True where an entry of S0 off the diagonal is to stay.
+        True where an entry off the diagonal is held.
+    values : array of shape (n, n), optional
+        What held entries are to be, instead of those of S0.
     start : array, optional
         Multipliers of a similar problem, `run.best.y` there.
 
@@ -87,9 +90,9 @@ def newton(
            [0.221, 0.624, 1.   ]])
     """
     size, squares = float(b.max()), float(np.sum(S0 * S0))
-    values = S0.copy()
-    np.fill_diagonal(values, b)
-    constraints = Held.of(values, held)
+    target = (S0 if values is None else values).copy()
+    np.fill_diagonal(target, b)
+    constraints = Held.of(target, held)
     climb = Climb(S0, constraints, size, squares, tol)
 
     def measure(here: Dual) -> Facts:
@@ -159,13 +162,11 @@ class Climb:
             self.tol,
         )
         here = best = single.first(None if start is None else start.astype(np.float32))
-        for _ in range(most):
-            if not best.deviation > ROUGH * self.size:
-                break
-            here = single.step(here)
-            if not here.deviation < best.deviation:
-                break
-            best = here
+        worse = 0
+        while best.deviation > ROUGH * self.size and worse < 3 and most > 0:
+            here, most = single.step(here), most - 1
+            worse = 0 if here.deviation < best.deviation else worse + 1
+            best = best if worse else here
         return best.y.astype(np.float64)
 
 

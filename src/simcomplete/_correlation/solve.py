@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from simcomplete._correlation.bounded import bounded
 from simcomplete._correlation.constraints import Constraints, contradiction
 from simcomplete._correlation.contradiction import proved_violation
 from simcomplete._correlation.dual import Dual
@@ -36,16 +37,19 @@ class Solved:
 
 def solved(given: Given, told: Constraints, tol: float, limits: Limits, start: Vector | None) -> Solved:
     """Solve by Newton's method on the dual, or where weights or bounds are by element, by an augmented Lagrangian."""
-    if told.elements is None and not told.bounded and given.known.all():
-        return by_newton(given, told, tol, limits, start)
+    if told.elements is None and given.known.all():
+        if not told.bounded:
+            return by_newton(given, told, tol, limits, start)
+        done = by_active_set(given, told, tol, limits)
+        if done is not None:
+            return done
     return by_element(given, told, tol, limits)
 
 
 def by_newton(given: Given, told: Constraints, tol: float, limits: Limits, start: Vector | None) -> Solved:
     """Row weights, a floor, entries held: of W^1/2 (A - a I) W^1/2 with diagonal W (1 - a)."""
     A, a, n = np.where(told.held, told.values, given.values), told.floor, given.n
-    root = np.ones(n) if told.rows is None else np.sqrt(told.rows / told.rows.max())
-    size = np.outer(root, root)
+    root, size = row_scale(told, n)
     b = root**2 * (1 - a)
     G = (A - a * np.eye(n)) * size
     held = told.held if told.held.any() else None
@@ -61,6 +65,29 @@ def by_newton(given: Given, told: Constraints, tol: float, limits: Limits, start
     moved = float(np.sum(np.square((A - given.values) * size)))  # what held values differ from the matrix by
     lower = run.best_facts["lower_bound"] if held is None else run.best_facts["lower_bound"] + moved
     return _ended(given.values * np.sqrt(top), X, objective, lower * top, run, run.best.y)
+
+
+def by_active_set(given: Given, told: Constraints, tol: float, limits: Limits) -> Solved | None:
+    """Bounds without weights by element; None where the active set did not settle."""
+    a, n = told.floor, given.n
+    root, size = row_scale(told, n)
+    b = root**2 * (1 - a)
+    low, high = told.low * size, told.high * size
+    found = bounded((given.values - a * np.eye(n)) * size, b, told.held, low, high, tol, limits)
+    if found is None:
+        return None
+    X = np.clip(with_diagonal(found[0], b) / size, told.low, told.high)
+    X[np.diag_indices(n)] = 1.0
+    top = 1.0 if told.rows is None else float(told.rows.max()) ** 2
+    objective = float(np.sum(np.square((X - given.values) * size))) * top
+    run = found[1]
+    return _ended(given.values * np.sqrt(top), X, objective, run.best_facts["lower_bound"] * top, run, None)
+
+
+def row_scale(told: Constraints, n: int) -> tuple[Vector, Matrix]:
+    """Roots of row weights, the largest 1, and their products."""
+    root = np.ones(n) if told.rows is None else np.sqrt(told.rows / told.rows.max())
+    return root, np.outer(root, root)
 
 
 def by_element(given: Given, told: Constraints, tol: float, limits: Limits) -> Solved:
