@@ -229,3 +229,22 @@ def test_the_definition_of_a_projection(n, seed, floor):
         F /= np.linalg.norm(F, axis=1, keepdims=True)
         Y = (1 - floor) * (F @ F.T) + floor * np.eye(n)
         assert np.sum((A - X) * (Y - X)) < 1e-7
+
+
+def test_a_singular_block_stays():
+    rng = np.random.default_rng(0)
+    F = rng.standard_normal((8, 3))
+    F /= np.linalg.norm(F, axis=1, keepdims=True)
+    A = noisy(20, 11)
+    A[:8, :8] = F @ F.T
+    np.fill_diagonal(A, 1)
+    A = (A + A.T) / 2
+    repair = sc.nearest_correlation(A, block=8)
+    assert repair.status.code == "optimal"
+    np.testing.assert_array_equal(repair.matrix[:8, :8], A[:8, :8])
+    assert repair.min_eigenvalue_after > -1e-8
+    assert repair.certificate.relative_gap < 1e-7
+    held = np.zeros((20, 20), dtype=bool)
+    held[:8, :8] = True
+    _, low = by_convex_solver(A, held=held, values=A)
+    assert repair.certificate.objective == pytest.approx(low, rel=1e-4)

@@ -25,6 +25,7 @@ class Constraints:
     high: Matrix
     floor: float
     bounded: bool
+    block: int | None = None
 
     @property
     def values(self) -> Matrix:
@@ -56,7 +57,7 @@ def constraints(
     held = held & ~np.eye(n, dtype=bool)
     if block is not None:
         _check_block(values[:block, :block], floor, labels)
-    return Constraints(rows, elements, held, low, high, floor, bounded)
+    return Constraints(rows, elements, held, low, high, floor, bounded, block if fixed is None else None)
 
 
 def contradiction(C: Matrix, told: Constraints, labels: list[str] | None) -> InputError:

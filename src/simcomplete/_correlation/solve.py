@@ -17,6 +17,7 @@ from simcomplete._correlation.lagrangian import Weighted, augmented
 from simcomplete._correlation.newton import newton
 from simcomplete._correlation.psd import gram, positive_ones, psd_part, with_diagonal
 from simcomplete._correlation.repair import Proof
+from simcomplete._correlation.singular import with_singular_block
 from simcomplete._method.iterate import Limits
 from simcomplete._result.status import Status
 from simcomplete._types import Matrix, Vector
@@ -53,7 +54,8 @@ def by_newton(given: Given, told: Constraints, tol: float, limits: Limits, start
     b = root**2 * (1 - a)
     G = (A - a * np.eye(n)) * size
     held = told.held if told.held.any() else None
-    y, run = _dual(G, b, tol, limits, held, start)
+    special = None if told.block is None else with_singular_block(G, b, told.block, tol, limits)
+    y, run = special[:2] if special is not None else _dual(G, b, tol, limits, held, start)
     if run.status.code == "infeasible":
         C = proved_violation(Held.of(np.where(np.eye(n) > 0, np.diag(b), G), held), run.state.y)[1]
         raise contradiction(C * size, told, given.source.labels)
@@ -63,8 +65,10 @@ def by_newton(given: Given, told: Constraints, tol: float, limits: Limits, start
     top = 1.0 if told.rows is None else float(told.rows.max()) ** 2
     objective = float(np.sum(np.square((X - given.values) * size))) * top
     moved = float(np.sum(np.square((A - given.values) * size)))  # what held values differ from the matrix by
-    lower = run.best_facts["lower_bound"] if held is None else run.best_facts["lower_bound"] + moved
-    return _ended(given.values * np.sqrt(top), X, objective, lower * top, run, run.best.y)
+    lower = run.best_facts["lower_bound"] + moved if special is None else special[2]
+    return _ended(
+        given.values * np.sqrt(top), X, objective, lower * top, run, None if special is not None else run.best.y
+    )
 
 
 def by_active_set(given: Given, told: Constraints, tol: float, limits: Limits) -> Solved | None:
