@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import (
+    correlation,
     descent,
     growth,
     imputers,
@@ -34,6 +35,7 @@ BENCHMARKS = {
     "posterior_growth": posterior_growth,
     "posterior_queries": posterior_queries,
     "values": values,
+    "correlation": correlation,
 }
 HIDDEN = ("times",)  # in the JSON only
 

@@ -1,53 +1,135 @@
-"""Correlations of rows with gaps, beside pandas: ``SIMCOMPLETE_DATA=folder python -m benchmarks.correlation``.
-
-The folder holds `sp500_returns_natural.npz`: daily returns, one row for each stock. Of 200 complete rows 1, 10 and 40 %
-are hidden at random; the root mean square error is over pairs of different stocks, against complete rows.
-"""
+"""Repair of a correlation matrix of returns with gaps, beside other programs and in decompositions."""
 
 from __future__ import annotations
 
-import argparse
-import os
-from pathlib import Path
+import importlib
+import statistics
+import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-import pandas as pd
+from scipy.linalg import eigh
 
 import simcomplete as sc
-from benchmarks.__main__ import table
+from benchmarks.measure import Settings, timed
 
-ROWS, SHARES = 200, (0.01, 0.1, 0.4)
+TITLE = "nearest correlation matrix: variants in units of the plain one, and other programs"
+NOTE = "decompositions: CPU time over one eigendecomposition of the same matrix; slower: over the plain repair"
 
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.correlation", description="Correlations, and pandas'.")
-    parser.add_argument("--effort", default="full", help="of posterior (full)")
-    asked = parser.parse_args()
-    folder = os.environ.get("SIMCOMPLETE_DATA")
-    if not folder:
-        parser.error("name the folder of sp500_returns_natural.npz in SIMCOMPLETE_DATA")
-    with np.load(Path(folder) / "sp500_returns_natural.npz") as file:
-        X = file["X"].astype(np.float64)
-    X = X[~np.isnan(X).any(axis=1)][:ROWS]
-    rng = np.random.default_rng(0)
-    print(table([measured(X, share, rng, asked.effort) for share in SHARES]))
+STATSMODELS = 100  # rows up to which its corr_nearest ends within a minute
 
 
-def measured(X: np.ndarray, share: float, rng: np.random.Generator, effort: str) -> dict[str, str]:
-    """One row of the table: errors of pandas, of the method for similarities, and of posterior with its intervals."""
-    truth, apart = np.corrcoef(X), ~np.eye(len(X), dtype=bool)
-    gaps = np.where(rng.random(X.shape) < share, np.nan, X)
-    done = sc.complete(gaps, method="posterior", metric="pearson", effort=effort, progress=False)
-    low, high = done.interval(0.9)
-    found = {
-        "pandas corr()": pd.DataFrame(gaps.T).corr().to_numpy(),
-        "smcnn": sc.complete(gaps, method="smcnn", metric="pearson", progress=False).similarity(),
-        "posterior": done.similarity(),
+def returns_with_gaps(n: int, seed: int, missing: float = 0.3) -> Any:
+    """Pairwise correlations of n returns of five common factors, over n / 2 days with gaps."""
+    rng = np.random.default_rng(seed)
+    days = n // 2
+    X = rng.standard_normal((days, 5)) @ (0.5 * rng.standard_normal((5, n)) + 0.3) + rng.standard_normal((days, n))
+    seen = rng.random(X.shape) >= missing
+    M, Z = seen.astype(float), np.where(seen, X, 0.0)
+    counts = M.T @ M
+    sums = Z.T @ M / counts
+    C = Z.T @ Z / counts - sums * sums.T
+    V = (Z * Z).T @ M / counts - sums**2
+    A = C / np.sqrt(V * V.T)
+    A = (A + A.T) / 2
+    np.fill_diagonal(A, 1.0)
+    return A
+
+
+def higham_dykstra(A: Any, tol: float = 1e-8, most: int = 2000) -> Any:
+    """Higham's alternating projections with Dykstra's increment for the cone, as nearcorr does it."""
+    Y, increment = A.copy(), np.zeros_like(A)
+    for _ in range(most):
+        R = Y - increment
+        w, U = eigh(R, check_finite=False)
+        X = (U * np.maximum(w, 0.0)) @ U.T
+        increment = X - R
+        last, Y = Y, X.copy()
+        np.fill_diagonal(Y, 1.0)
+        if max(np.linalg.norm(Y - last), np.linalg.norm(Y - X)) <= tol * np.linalg.norm(Y):
+            break
+    return Y
+
+
+def variants(A: Any, seed: int) -> dict[str, Callable[[], Any]]:
+    """Repairs of A by what is asked for."""
+    n, rng = len(A), np.random.default_rng(seed)
+    k = n // 10
+    block = A.copy()
+    block[:k, :k] = sc.nearest_correlation(A[:k, :k], min_eigenvalue=0.01).matrix
+    valid = sc.nearest_correlation(A, min_eigenvalue=0.05).matrix
+    some = rng.random((n, n)) < 0.02
+    some |= some.T
+    H = rng.uniform(0.1, 1.0, (n, n))
+    H = np.triu(H, 1) + np.triu(H, 1).T
+    gaps = np.where(some, np.nan, A)
+    np.fill_diagonal(gaps, 1.0)
+    before = sc.nearest_correlation(A)
+    changed = A + 0.01 * np.triu(A * rng.standard_normal((n, n)), 1)
+    changed = np.triu(changed, 1) + np.triu(changed, 1).T + np.eye(n)
+    return {
+        "plain": lambda: sc.nearest_correlation(A, progress=False),
+        "floor 1e-8": lambda: sc.nearest_correlation(A, min_eigenvalue=1e-8, progress=False),
+        "changed by 1 %, cold": lambda: sc.nearest_correlation(changed, progress=False),
+        "changed by 1 %, start=": lambda: sc.nearest_correlation(changed, start=before, progress=False),
+        "block of n / 10 fixed": lambda: sc.nearest_correlation(block, block=k, progress=False),
+        "2 % of entries fixed": lambda: sc.nearest_correlation(A, fixed=np.where(some, valid, np.nan), progress=False),
+        "bounds -0.5 to 0.8": lambda: sc.nearest_correlation(A, lower=-0.5, upper=0.8, progress=False),
+        "bounds -0.1 to 0.6 (15 % active)": lambda: sc.nearest_correlation(A, lower=-0.1, upper=0.6, progress=False),
+        "element weights 0.1 to 1": lambda: sc.nearest_correlation(A, weights=H, progress=False),
+        "2 % unknown": lambda: sc.nearest_correlation(gaps, progress=False),
+        "shrinking": lambda: sc.shrink_to_valid(A),
     }
-    errors = {name: f"{np.sqrt(np.mean((S - truth)[apart] ** 2)):.4f}" for name, S in found.items()}
-    inside = np.mean(((low <= truth) & (truth <= high))[apart])
-    return {"hidden": f"{share:.0%}", **errors, "inside 90 % intervals": f"{inside:.3f}"}
 
 
-if __name__ == "__main__":
-    main()
+def others(A: Any) -> dict[str, Callable[[], Any]]:
+    """Other programs that are installed, and plain Higham-Dykstra."""
+    found: dict[str, Callable[[], Any]] = {"Higham-Dykstra, 1e-8": lambda: higham_dykstra(A)}
+    try:
+        tools = importlib.import_module("statsmodels.stats.correlation_tools")
+        if len(A) <= STATSMODELS:
+            found["statsmodels corr_nearest"] = lambda: tools.corr_nearest(A, threshold=1e-15, n_fact=100)
+        found["statsmodels corr_clipped (not nearest)"] = lambda: tools.corr_clipped(A, threshold=0.0)
+    except ImportError:
+        pass
+    try:
+        stats = importlib.import_module("skfolio.utils.stats")
+        found["skfolio cov_nearest, Higham"] = lambda: stats.cov_nearest(A, higham=True, higham_max_iteration=5000)
+    except ImportError:
+        pass
+    return found
+
+
+def run(settings: Settings) -> list[dict[str, Any]]:
+    sizes = [100] if settings.quick else [300, 1000]
+    return [row for n in sizes for row in _rows(n, settings)]
+
+
+def _rows(n: int, settings: Settings) -> list[dict[str, Any]]:
+    A = returns_with_gaps(n, settings.seed)
+    rows, plain_s = [], 0.0
+    one = statistics.median(
+        timed(lambda: eigh(A, driver="evd", check_finite=False), 1, settings.threads).cpu_s for _ in range(5)
+    )
+    own = variants(A, settings.seed)
+    for name, solve in {**own, **others(A)}.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # others say that they used all their iterations
+            took = timed(solve, 3 if name in own and n < 1000 else 1, settings.threads)
+        plain_s = plain_s or took.cpu_s
+        mine = isinstance(took.result, sc.Repair)
+        X = took.result.values if mine else np.asarray(took.result)
+        rows.append(
+            {
+                "what": name,
+                "n": n,
+                "cpu_s": took.cpu_s,
+                "decompositions": took.cpu_s / one,
+                "slower": took.cpu_s / plain_s,
+                "distance": float(np.linalg.norm(X - A)),
+                "gap": took.result.certificate.relative_gap if mine else float("nan"),
+                "times": took.times,
+            }
+        )
+    return rows

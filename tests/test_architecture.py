@@ -32,6 +32,7 @@ LAYERS = [
     ["_result/completion"],
     ["_result/load", "_result/__init__"],
     ["_method"],
+    ["_correlation"],
     ["_spectral", "_posterior"],
     ["_baselines"],
     ["_registry"],
@@ -116,6 +117,8 @@ PUBLIC_MODULES = {"datasets", "errors", "estimators", "index", "masks", "metrics
 PUBLIC_NAMES = {
     *("complete", "complete_similarity", "Completion", "load", "methods", "overlap_counts", "overlap_similarity"),
     *("PosteriorCompleter", "PosteriorImputer", "pool", "SMCNN", "SMCNmF", "SimilarityCompleter", "__version__"),
+    *("nearest_correlation", "nearest_covariance", "shrink_to_valid", "factor_correlation", "Repair"),
+    "NearestCorrelation",
     *(PUBLIC_MODULES - {"index"}),
 }
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from simcomplete._cli import compare, complete, demo, impute, methods, search
+from simcomplete._cli import compare, complete, demo, impute, methods, repair, search
 from simcomplete._cli.interrupts import release
 from simcomplete._cli.output import print_line, say
 from simcomplete._cli.spoken import in_options
@@ -135,7 +135,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Similarity matrices from samples with missing values.",
 )
-for module in (demo, complete, search, impute, compare, methods, paper):
+for module in (demo, complete, search, impute, repair, compare, methods, paper):
     module.register(app)
 make_interruptible(app)
 
