@@ -17,7 +17,7 @@ from simcomplete._method.given import generator, notice_of_alike_rows, problem_o
 from simcomplete._method.memory import check_memory
 from simcomplete._method.names import BESIDE, unknown_parameter, with_own_parameters
 from simcomplete._method.problem import Problem
-from simcomplete._method.scaled import scaled_problem, with_scaling
+from simcomplete._method.scaled import by_todays_name, scaled_problem, with_scaling
 from simcomplete._method.settings import Settings
 from simcomplete._method.spec import SHARED, Method
 from simcomplete._registry import REGISTRY, find
@@ -25,12 +25,9 @@ from simcomplete._result.completion import Completion
 from simcomplete._result.unobserved import unobserved_message
 from simcomplete._rows.budget import working_memory
 from simcomplete._rows.progress import one_bar
-from simcomplete._rows.scaling import SCALES, Center, Scale, check_scaling
+from simcomplete._rows.scaling import SCALES, Center, Scale
 from simcomplete._rows.sink import Output
-from simcomplete._rows.validate import (
-    check_number,
-    check_rank,
-)
+from simcomplete._rows.validate import check_number, check_rank
 from simcomplete._similarity.measure import Measure, Metric
 from simcomplete.errors import InputError, InputWarning, NotConvergedWarning
 
@@ -144,8 +141,7 @@ def complete(
             warn_caller(notice, InputWarning)
         done = run(problem, settings) if out is None else _written(run, problem, settings, Output(out))
     done = done if scaling is None else with_scaling(done, scaling, given)
-    views = {"unit_diagonal": unit_diagonal, "keep_candidates": keep_candidates, "clip": clip}
-    return done.view(**views) if any(views.values()) else done
+    return done.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip)
 
 
 def complete_similarity(
@@ -209,8 +205,7 @@ def complete_similarity(
     settings = _settings(rank, penalty, random_state, progress, problem.n)
     with _bar(progress):
         done = run(problem, settings)
-    views = {"unit_diagonal": unit_diagonal, "keep_candidates": keep_candidates, "clip": clip}
-    return done.view(**views) if any(views.values()) else done
+    return done.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip)
 
 
 def _bar(progress: bool | None) -> AbstractContextManager[None]:
@@ -243,7 +238,8 @@ def _written(run: Runner, problem: Problem, settings: Settings, out: Output) -> 
 def _runner(method: str, params: dict[str, Any], shared: dict[str, Any], function: Callable[..., Any]) -> Runner:
     """Check the method's name and parameters before any work, and return what will do it and warn the caller."""
     if "scale" in params:
-        params = _without_former_scale(method, params)
+        params, notice = by_todays_name(params, () if method == "auto" else find(method).parameters)
+        warn_caller(notice, FutureWarning)
     if method == "auto":
         known = {*AUTO_OWN, *(name for each in REGISTRY.values() for name in each.parameters)} if params else ()
         for name in params:
@@ -257,21 +253,6 @@ def _runner(method: str, params: dict[str, Any], shared: dict[str, Any], functio
     tune = given.pop("tune", False)
     found.refuse_unused(shared)
     return partial(_run_named, method=found, own=found.own(given), tune=bool(tune))
-
-
-def _without_former_scale(method: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Parameters with the start of iterative solvers by today's name; until version 0.1 it was called `scale`."""
-    value = params["scale"]
-    word = isinstance(value, str) and value != "auto"
-    if word or method == "auto" or "start_scale" not in find(method).parameters:
-        check_scaling(None, value)
-        return params
-    warn_caller(
-        f"scale={value!r} as the size of a random start is now called start_scale=; scale= will be only for features "
-        "('sd' or 'robust')",
-        FutureWarning,
-    )
-    return {**{name: given for name, given in params.items() if name != "scale"}, "start_scale": value}
 
 
 def _run_named(problem: Problem, settings: Settings, *, method: Method, own: dict[str, Any], tune: bool) -> Completion:

@@ -169,7 +169,7 @@ def read_tables(
         if len(absent) == len(paths) and paths and set.intersection(*(set(error.names) for error in absent)):
             raise absent[0]
     except SimcompleteError as error:
-        error.args = (in_options(str(error)),)
+        error.args = (reading_in_options(str(error)),)
         raise
     return tables
 
@@ -186,12 +186,12 @@ def _read(path: Path, options: dict[str, Any], absent: list[AbsentColumnsError])
         return read_table(path, **{**options, "drop": [name for name in options["drop"] if name not in error.names]})
 
 
-def in_options(message: str) -> str:
+def reading_in_options(message: str) -> str:
     """Write the parameters that a message of the readers names as options of the command line.
 
     Examples
     --------
-    >>> in_options("say missing=; or header=False, or decimal=',' for a fraction, or drop='a b'")
+    >>> reading_in_options("say missing=; or header=False, or decimal=',' for a fraction, or drop='a b'")
     "say --missing-value; or --no-header, or --decimal , for a fraction, or --drop 'a b'"
     """
     message = message.replace("header=True", "--header").replace("header=False", "--no-header")

@@ -25,8 +25,6 @@ from simcomplete._similarity.measure import Measure
 from simcomplete._similarity.operator import DenseSimilarity, Operator, OverlapSimilarity
 from simcomplete.errors import InputError, NotFiniteError
 
-PLAIN = Measure()  # the cosine
-
 
 class Problem:
     """What the three problems have in common."""
@@ -38,7 +36,7 @@ class Problem:
     # What is said of the entries of a given matrix: which are exact, and how many features they stand on.
     known: NDArray[np.bool_] | None = None
     overlap: NDArray[np.int64] | None = None
-    measure: Measure = PLAIN
+    measure: Measure = Measure()  # the cosine
     all_rows_are_queries = False  # whether every row is candidate and query at once
     has_rows = True  # whether there are samples, and not only their similarities
 
@@ -103,10 +101,7 @@ class Problem:
         return V * like((deficit == 0)[:, None].astype(np.float64), V, dtype=V.dtype)
 
     def result(self, method: str, params: dict[str, Any], matrix: SymmetricMatrix, **facts: Any) -> Completion:
-        """Wrap a method's result, in the library and type of the input, with what every completion carries.
-
-        Every method ends here, so here is where a result that is not finite is refused.
-        """
+        """Wrap a method's result, in the library and type of the input; every method ends here, so it is checked here."""
         factor, signs, diagonal, dense = (
             array if array is None or isinstance(array, RowTable) else self.to_input_library(array)
             for array in (matrix.factor, matrix.signs, matrix.diagonal, matrix.dense)
@@ -144,11 +139,11 @@ class Problem:
             held, start = (array, 0) if array is None or array.ndim == 1 else as_row_table(array).held_part
             bad = [] if held is None else (rows_not_finite(held) + start).tolist()
             if bad:
-                own = f", candidate {bad[0]}" if bad[0] < self.n_candidates else f", query {bad[0] - self.n_candidates}"
-                own = "" if self.all_rows_are_queries else own
-                label = "" if self.labels is None else f", labelled {self.labels[bad[0]]!r}"
+                first, kind = bad[0], "candidate" if bad[0] < self.n_candidates else "query"
+                own = "" if self.all_rows_are_queries else f", {kind} {first - (kind == 'query') * self.n_candidates}"
+                label = "" if self.labels is None else f", labelled {self.labels[first]!r}"
                 raise NotFiniteError(
-                    f"method {method!r} has no finite similarities for row {bad[0]}{own}{label} "
+                    f"method {method!r} has no finite similarities for row {first}{own}{label} "
                     f"({len(bad)} of {self.n} rows); use another method, such as 'overlap', or leave the row out"
                 )
 
@@ -159,7 +154,7 @@ class CandidatesQueries(Problem):
 
     candidates: RowTable
     queries: HeldRows
-    measure: Measure = PLAIN
+    measure: Measure = Measure()  # the cosine
     labels: list[str] | None = None
     progress: bool | None = None
     frame: str | None = None
@@ -210,7 +205,7 @@ class AllRows(Problem):
     """Rows of which every one may be incomplete: each is candidate and query at once."""
 
     rows: HeldRows
-    measure: Measure = PLAIN
+    measure: Measure = Measure()  # the cosine
     labels: list[str] | None = None
     progress: bool | None = None
     frame: str | None = None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from simcomplete._method.problem import AllRows, CandidatesQueries
 from simcomplete._method.spec import Extension
 from simcomplete._result.completion import Completion
-from simcomplete._rows.scaling import Center, FeatureScaling, Scale, learn_scaling
+from simcomplete._rows.scaling import Center, FeatureScaling, Scale, check_scaling, learn_scaling
 from simcomplete._rows.xp import Array
 from simcomplete._similarity.measure import Measure
 
@@ -34,6 +36,21 @@ def with_scaling(done: Completion, scaling: FeatureScaling, given: Rows) -> Comp
         tables = (given.rows,) if isinstance(given, AllRows) else (given.candidates, given.queries)
         model = model._replace(tables=tables)
     return replace(done, scaling=scaling, params={**done.params, **scaling.asked}, model=model)
+
+
+def by_todays_name(params: dict[str, Any], known: Collection[str]) -> tuple[dict[str, Any], str]:
+    """Parameters with the start of iterative solvers by today's name, and what to warn of.
+
+    Until version 0.1 it was called `scale`; any other value of `scale` is refused.
+    """
+    value = params["scale"]
+    if (isinstance(value, str) and value != "auto") or "start_scale" not in known:
+        check_scaling(None, value)
+    others = {name: given for name, given in params.items() if name != "scale"}
+    return {**others, "start_scale": value}, (
+        f"scale={value!r} as the size of a random start is now called start_scale=; scale= will be only for features "
+        "('sd' or 'robust')"
+    )
 
 
 @dataclass(frozen=True)

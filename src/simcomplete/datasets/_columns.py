@@ -22,12 +22,12 @@ class AbsentColumnsError(InputError):
         self.names = tuple(names)
 
 
-def column_names(given: Any, name: str) -> tuple[str, ...]:
+def names_of_columns(given: Any, name: str) -> tuple[str, ...]:
     """Return names of columns as text: of one, or of several.
 
     Examples
     --------
-    >>> column_names("a, b", "drop"), column_names(["a", 3], "drop"), column_names(None, "drop")
+    >>> names_of_columns("a, b", "drop"), names_of_columns(["a", 3], "drop"), names_of_columns(None, "drop")
     (('a, b',), ('a', '3'), ())
     """
     if given is None:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import IO, Any
 
-from simcomplete.datasets._columns import column_names
+from simcomplete.datasets._columns import names_of_columns
 from simcomplete.datasets._files import read_file
 from simcomplete.datasets._stream import STDIN, read_stream
 from simcomplete.datasets._table import Options, Table
@@ -99,8 +99,8 @@ def read_table(
         separator=separator,
         decimal=decimal,
         id=None if id is None else str(id),
-        drop=column_names(drop, "drop"),
-        columns=column_names(columns, "columns"),
+        drop=names_of_columns(drop, "drop"),
+        columns=names_of_columns(columns, "columns"),
     )
     if isinstance(path, (str, os.PathLike)):
         return read_file(Path(path), options, kind=format)
