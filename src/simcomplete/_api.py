@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from simcomplete._auto.elect import OWN as AUTO_OWN
-from simcomplete._auto.elect import complete_auto
+from simcomplete._auto import elect
 from simcomplete._auto.holdout import run_tuned
 from simcomplete._caller import warn_caller
 from simcomplete._method.given import generator, notice_of_alike_rows, problem_of_rows, problem_of_similarities
@@ -141,7 +140,8 @@ def complete(
             warn_caller(notice, InputWarning)
         done = run(problem, settings) if out is None else _written(run, problem, settings, Output(out))
     done = done if scaling is None else with_scaling(done, scaling, given)
-    return done.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip)
+    views = {"unit_diagonal": unit_diagonal, "keep_candidates": keep_candidates, "clip": clip}
+    return done.view(**views) if any(views.values()) else done
 
 
 def complete_similarity(
@@ -205,7 +205,8 @@ def complete_similarity(
     settings = _settings(rank, penalty, random_state, progress, problem.n)
     with _bar(progress):
         done = run(problem, settings)
-    return done.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip)
+    views = {"unit_diagonal": unit_diagonal, "keep_candidates": keep_candidates, "clip": clip}
+    return done.view(**views) if any(views.values()) else done
 
 
 def _bar(progress: bool | None) -> AbstractContextManager[None]:
@@ -241,10 +242,10 @@ def _runner(method: str, params: dict[str, Any], shared: dict[str, Any], functio
         params, notice = by_todays_name(params, () if method == "auto" else find(method).parameters)
         warn_caller(notice, FutureWarning)
     if method == "auto":
-        known = {*AUTO_OWN, *(name for each in REGISTRY.values() for name in each.parameters)} if params else ()
+        known = {*elect.OWN, *(name for each in REGISTRY.values() for name in each.parameters)} if params else ()
         for name in params:
             if name not in known:
-                raise unknown_parameter(name, known, function, "method 'auto'", AUTO_OWN)
+                raise unknown_parameter(name, known, function, "method 'auto'", elect.OWN)
         return partial(_run_auto, params=dict(params), shared=shared)
     found, given = find(method), dict(params)
     for name in given:
@@ -262,7 +263,7 @@ def _run_named(problem: Problem, settings: Settings, *, method: Method, own: dic
 
 
 def _run_auto(problem: Problem, settings: Settings, *, params: dict[str, Any], shared: dict[str, Any]) -> Completion:
-    return _recorded(*complete_auto(problem, settings, params, shared))
+    return _recorded(*elect.complete_auto(problem, settings, params, shared))
 
 
 def _recorded(done: Completion, notices: list[str]) -> Completion:

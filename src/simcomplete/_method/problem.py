@@ -21,7 +21,7 @@ from simcomplete._rows.xp import Array, astype, is_numpy, like, rows_not_finite,
 from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
 from simcomplete._similarity.evidence import LazyEvidence
 from simcomplete._similarity.exact import CandidateBlock, CandidateRows
-from simcomplete._similarity.measure import Measure
+from simcomplete._similarity.measure import PLAIN, Measure
 from simcomplete._similarity.operator import DenseSimilarity, Operator, OverlapSimilarity
 from simcomplete.errors import InputError, NotFiniteError
 
@@ -36,7 +36,7 @@ class Problem:
     # What is said of the entries of a given matrix: which are exact, and how many features they stand on.
     known: NDArray[np.bool_] | None = None
     overlap: NDArray[np.int64] | None = None
-    measure: Measure = Measure()  # the cosine
+    measure: Measure = PLAIN
     all_rows_are_queries = False  # whether every row is candidate and query at once
     has_rows = True  # whether there are samples, and not only their similarities
 
@@ -101,7 +101,7 @@ class Problem:
         return V * like((deficit == 0)[:, None].astype(np.float64), V, dtype=V.dtype)
 
     def result(self, method: str, params: dict[str, Any], matrix: SymmetricMatrix, **facts: Any) -> Completion:
-        """Wrap a method's result, in the library and type of the input; every method ends here, so it is checked here."""
+        """Wrap a method's result, in the input's library and type; every method ends here, so it is checked here."""
         factor, signs, diagonal, dense = (
             array if array is None or isinstance(array, RowTable) else self.to_input_library(array)
             for array in (matrix.factor, matrix.signs, matrix.diagonal, matrix.dense)
@@ -154,7 +154,7 @@ class CandidatesQueries(Problem):
 
     candidates: RowTable
     queries: HeldRows
-    measure: Measure = Measure()  # the cosine
+    measure: Measure = PLAIN
     labels: list[str] | None = None
     progress: bool | None = None
     frame: str | None = None
@@ -205,7 +205,7 @@ class AllRows(Problem):
     """Rows of which every one may be incomplete: each is candidate and query at once."""
 
     rows: HeldRows
-    measure: Measure = Measure()  # the cosine
+    measure: Measure = PLAIN
     labels: list[str] | None = None
     progress: bool | None = None
     frame: str | None = None

@@ -41,8 +41,8 @@ class WithValues:
         --------
         >>> import numpy as np, simcomplete as sc
         >>> rng = np.random.default_rng(0)
-        >>> P = rng.random((100, 1)) * np.arange(1.0, 5.0)
-        >>> done = sc.complete(P, [[0.5, np.nan, 1.5, 2.0]], method="posterior")
+        >>> P = (rng.random((100, 1)) - 0.5) * np.arange(1.0, 5.0)
+        >>> done = sc.complete(P, [[0.5, np.nan, 1.5, 2.0]], method="posterior", center="mean")
         >>> done.imputed("queries").round(1)
         array([[0.5, 1. , 1.5, 2. ]])
         """

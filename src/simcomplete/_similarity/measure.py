@@ -52,6 +52,9 @@ class Measure:
         return {"metric": self.metric, "min_overlap": self.min_overlap, **used}
 
 
+PLAIN = Measure()  # the cosine
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What the similarities stand on: how many pairs, and which rows, had nothing to compare."""
