@@ -165,7 +165,7 @@ def read_tables(
     texts = [path for path in paths if _may_be_text(path, how.format)] or paths[:1]
     absent: list[AbsentColumnsError] = []
     try:
-        tables = [_read(path, how.of_file(path, texts=texts, archives=archives), absent) for path in paths]
+        tables = [_read(path, how.of_file(path, texts=texts, archives=archives), absent, len(paths)) for path in paths]
         if len(absent) == len(paths) and paths and set.intersection(*(set(error.names) for error in absent)):
             raise absent[0]
     except SimcompleteError as error:
@@ -174,15 +174,15 @@ def read_tables(
     return tables
 
 
-def _read(path: Path, options: dict[str, Any], absent: list[AbsentColumnsError]) -> Table:
+def _read(path: Path, options: dict[str, Any], absent: list[AbsentColumnsError], n_files: int) -> Table:
     """Read one file, without the columns to drop that it does not have; note those."""
     source = sys.stdin.buffer if path == STANDARD else path
     try:
         return read_table(source, **options)
     except AbsentColumnsError as error:
-        absent.append(error)
-        if path == STANDARD:  # it cannot be read again
+        if n_files == 1 or path == STANDARD:  # no other file can have them, or this one cannot be read again
             raise
+        absent.append(error)
         return read_table(path, **{**options, "drop": [name for name in options["drop"] if name not in error.names]})
 
 

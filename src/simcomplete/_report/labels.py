@@ -52,7 +52,7 @@ def place_labels(
         others = [*taken, *(box for j, box in enumerate(markers) if j != i)]
         offset, box = _free_place(pixels[i], size, others, inside, scale)
         text.set_position((offset[0] / scale, offset[1] / scale))
-        if math.hypot(*_nearest(pixels[i], box)) > 12 * scale:
+        if math.hypot(*_nearest(pixels[i], box)) > 7 * scale:
             x, y = _nearest(pixels[i], box)
             end = axes.transData.inverted().transform((pixels[i][0] + x, pixels[i][1] + y))
             axes.plot([point[0], end[0]], [point[1], end[1]], color=ink, linewidth=0.5, alpha=0.6, zorder=1)
