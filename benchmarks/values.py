@@ -21,8 +21,8 @@ TITLE = (
 )
 NOTE = (
     "ratios are PosteriorImputer's error over another's, means are geometric; cover: share of hidden values within"
-    " 1.645 standard deviations;\n  targets: masked rows beside complete ones .90 of KNNImputer and .80 of IterativeImputer;"
-    " natural tables .85 and .90,\n  no worse than SoftImpute in 12 of 14; cover .87 to .93"
+    " 1.645 standard deviations;\n  targets: masked rows beside complete ones .90 of KNNImputer and .80 of"
+    " IterativeImputer; natural tables .85 and .90,\n  no worse than SoftImpute in 12 of 14; cover .87 to .93"
 )
 COMPLETE = ("digits", "usps", "googlenews300", "communities_crime", "jester", "lymphoma_dlbcl", "mice_protein")
 NATURAL = (
