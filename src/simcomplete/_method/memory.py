@@ -82,9 +82,10 @@ def peak_bytes(method: Method, sizes: Sizes, params: Mapping[str, Any]) -> int:
 
 def on_device(problem: Problem) -> bool:
     """Whether a problem lies on an accelerator, which has memory of its own."""
-    held = {CandidatesQueries: "candidates", AllRows: "rows", Similarities: "S0"}[type(problem)]
-    array = getattr(problem, held)
-    return on_accelerator(getattr(array, "held", array))
+    name = {CandidatesQueries: "candidates", AllRows: "rows", Similarities: "S0"}[type(problem)]
+    array = getattr(problem, name)
+    held = getattr(array, "held", array)  # None where rows are read from where they lie
+    return held is not None and on_accelerator(held)
 
 
 def check_memory(method: Method, problem: Problem, settings: Settings, params: Mapping[str, Any]) -> None:
