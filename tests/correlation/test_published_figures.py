@@ -106,3 +106,11 @@ def test_nag_g02an_shrinking():
 
 def test_statsmodels_and_skfolio():
     assert sc.nearest_correlation(SIX).distance == pytest.approx(0.07429322106703, abs=1e-10)
+
+
+def test_matlab_nearcorr():
+    A = np.eye(5)
+    A[np.triu_indices(5, 1)] = [0, 0, 0, -0.9360, -0.5500, -0.3645, -0.5300, -0.0351, 0.0875, 0.4557]
+    A = A + np.triu(A, 1).T
+    expected = [0.0372, 0.0100, -0.0219, -0.8478, -0.5449, -0.3757, -0.4849, -0.0381, 0.0996, 0.4292]
+    np.testing.assert_allclose(upper(sc.nearest_correlation(A).matrix), expected, atol=6e-5)

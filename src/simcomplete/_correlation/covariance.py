@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simcomplete._caller import warn_caller
-from simcomplete._correlation.given import symmetric
+from simcomplete._correlation.given import read_symmetric
 from simcomplete._correlation.labels import Labelled
 from simcomplete._correlation.newton import newton
 from simcomplete._correlation.psd import with_diagonal
@@ -74,7 +74,7 @@ def nearest_covariance(
         raise InputError(f"keep={keep!r} is unknown; use 'diagonal' or 'nothing'")
     if through not in ("covariance", "correlation"):
         raise InputError(f"through={through!r} is unknown; use 'covariance' or 'correlation'")
-    source, S, notes = symmetric(A)
+    source, S, notes = read_symmetric(A)
     b = _variances(source, S)
     alive = b > 0
     part = np.ix_(alive, alive)

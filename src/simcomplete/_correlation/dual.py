@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcomplete._correlation.psd import gram, positive_ones
+from simcomplete._correlation.psd import positive_ones, psd_gram
 from simcomplete._types import Matrix, Vector
 
 SINGLE = 300  # from this size on, what need not be exact is done in single precision, at half the cost
@@ -26,7 +26,7 @@ class Dual:
     def primal(self) -> Matrix:
         """(S0 + Z(y))_+."""
         up = positive_ones(self.w)
-        return gram(self.U[:, up] * np.sqrt(self.w[up]))
+        return psd_gram(self.U[:, up] * np.sqrt(self.w[up]))
 
     @property
     def deviation(self) -> float:

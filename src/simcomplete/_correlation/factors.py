@@ -10,8 +10,8 @@ from simcomplete._correlation.constraints import constraints
 from simcomplete._correlation.given import given_correlation
 from simcomplete._correlation.nearest import repaired
 from simcomplete._correlation.repair import Proof, Repair
-from simcomplete._correlation.solve import Solved, solved
-from simcomplete._correlation.starts import best_of, leading
+from simcomplete._correlation.solve import Solved, solve_nearest
+from simcomplete._correlation.starts import best_of, leading_factors
 from simcomplete._method.iterate import Limits
 from simcomplete._result.status import Status
 from simcomplete._rows.validate import check_rank
@@ -53,7 +53,9 @@ def factor_correlation(A: Any, k: int, *, rescale: bool = False, progress: bool 
     told = constraints(given, None, None, None, None, None, 0.0)
     h2 = np.where(given.known, 1.0, 0.0)
     np.fill_diagonal(h2, 0.0)
-    bound = solved(given, told, 1e-10, Limits(max_iter=100, progress=progress, label="nearest correlation"), None)
+    bound = solve_nearest(
+        given, told, 1e-10, Limits(max_iter=100, progress=progress, label="nearest correlation"), None
+    )
 
     def value(W: Matrix) -> tuple[float, Matrix]:
         V, t, unit = _inside(W)
@@ -66,8 +68,8 @@ def factor_correlation(A: Any, k: int, *, rescale: bool = False, progress: bool 
 
     rng = np.random.default_rng(0)
     base = [
-        leading(given.values, k),
-        leading(bound.X, k),
+        leading_factors(given.values, k),
+        leading_factors(bound.X, k),
         *(rng.standard_normal((given.n, k)) for _ in range(DRAWN_STARTS)),
     ]
     starts = [W * np.minimum(1.0, 1.2 / (np.linalg.norm(W, axis=1, keepdims=True) + 1e-300)) for W in base]

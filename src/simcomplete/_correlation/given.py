@@ -32,7 +32,7 @@ class Given:
         return len(self.values)
 
 
-def symmetric(A: Any, name: str = "A") -> tuple[Labelled, Matrix, list[str]]:
+def read_symmetric(A: Any, name: str = "A") -> tuple[Labelled, Matrix, list[str]]:
     """Read a matrix and make it symmetric: rounding and one-sided gaps are mended and noted, more is refused."""
     source = opened(A, name)
     S, notes = source.values, list(source.notes)
@@ -58,7 +58,7 @@ def symmetric(A: Any, name: str = "A") -> tuple[Labelled, Matrix, list[str]]:
 
 def given_correlation(A: Any, *, rescale: bool = False) -> Given:
     """Read a matrix that is to become a correlation matrix."""
-    source, S, notes = symmetric(A)
+    source, S, notes = read_symmetric(A)
     n, d = len(S), np.diag(S).copy()
     if rescale:
         S = _rescaled(source, S, d)

@@ -30,7 +30,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from simcomplete._correlation.contradiction import violation
 from simcomplete._correlation.direction import Sides
 from simcomplete._correlation.newton import QUIET, stop_at
-from simcomplete._correlation.psd import gram, positive_ones
+from simcomplete._correlation.psd import positive_ones, psd_gram
 from simcomplete._method.iterate import Facts, Limits, Run, iterate
 from simcomplete._result.status import Status
 from simcomplete._types import Mask, Matrix, Vector
@@ -69,7 +69,7 @@ class Weighted:
 
 
 @dataclass(frozen=True)
-class Point:
+class AugmentedPoint:
     """X, the multiplier Z, the penalty c; what X misses being valid by, the gradient left, decompositions made."""
 
     X: Matrix
@@ -93,7 +93,7 @@ class Merit:
 
 def augmented(
     problem: Weighted, X: Matrix, Z: Matrix, tol: float = 1e-8, limits: Limits = QUIET
-) -> tuple[Point, Run[Point]]:
+) -> tuple[AugmentedPoint, Run[AugmentedPoint]]:
     """Minimise from X and Z; stop where X misses being valid, and the optimum, by at most tol.
 
     Examples
@@ -102,20 +102,20 @@ def augmented(
     >>> ones = np.ones((3, 3))
     >>> low, high = np.where(np.eye(3) > 0, 1.0, -1.0), np.where(np.eye(3) > 0, 1.0, 0.7)
     >>> augmented(Weighted(A, ones, low, high, 0.0), np.eye(3), np.zeros((3, 3)))[0].X.round(3)
-    array([[1.  , 0.7 , 0.  ],
-           [0.7 , 1.  , 0.7 ],
-           [0.  , 0.7 , 1.  ]])
+    array([[1. , 0.7, 0. ],
+           [0.7, 1. , 0.7],
+           [0. , 0.7, 1. ]])
     """
     shift = problem.floor * np.eye(len(X))
 
-    def step(here: Point) -> Point:
+    def step(here: AugmentedPoint) -> AugmentedPoint:
         aim = max(0.3 * tol, min(0.1 * here.missed, 1e-2))
         X, Z, slope, made = minimised(problem, here, aim)
         missed = float(np.max(np.abs(Z - here.Z))) / here.c
         c = here.c if missed < SLOW * here.missed else FASTER * here.c
-        return Point(X, Z, c, missed, slope, here.made + made)
+        return AugmentedPoint(X, Z, c, missed, slope, here.made + made)
 
-    def measure(here: Point) -> Facts:
+    def measure(here: AugmentedPoint) -> Facts:
         facts = {"deviation": max(here.missed, here.slope), "decompositions": float(here.made)}
         wrong = violation(here.Z, problem.low - shift, problem.high - shift)
         return facts | ({"contradiction": wrong} if wrong > 0 else {})
@@ -123,12 +123,12 @@ def augmented(
     def stop(facts: Facts, recent: Any) -> Status | None:
         return stop_at(tol)(facts, recent) if facts["iteration"] > 0 else None
 
-    begin = Point(np.clip(X, problem.low, problem.high), Z, PENALTY, 1.0, 1.0)
+    begin = AugmentedPoint(np.clip(X, problem.low, problem.high), Z, PENALTY, 1.0, 1.0)
     run = iterate(begin, step, measure=measure, stop=stop, limits=limits)
     return run.state, run
 
 
-def minimised(problem: Weighted, begin: Point, aim: float) -> tuple[Matrix, Matrix, float, int]:
+def minimised(problem: Weighted, begin: AugmentedPoint, aim: float) -> tuple[Matrix, Matrix, float, int]:
     """Newton's method for one Z, projected onto the bounds: X, the next Z, the gradient left, decompositions made."""
     here, made, slope = merit(problem, begin.X, begin), 1, 0.0
     for _ in range(INNER):
@@ -151,16 +151,16 @@ def minimised(problem: Weighted, begin: Point, aim: float) -> tuple[Matrix, Matr
             break
         here = found
     up = positive_ones(here.w)
-    return here.X, gram(here.U[:, up] * np.sqrt(here.w[up])), slope, made
+    return here.X, psd_gram(here.U[:, up] * np.sqrt(here.w[up])), slope, made
 
 
-def merit(problem: Weighted, X: Matrix, at: Point) -> Merit:
+def merit(problem: Weighted, X: Matrix, at: AugmentedPoint) -> Merit:
     """The augmented Lagrangian at X, for the Z and c of a point."""
     T = at.Z - at.c * X
     T[np.diag_indices(len(T))] += at.c * problem.floor
     w, U = eigh(T, driver="evd", check_finite=False, overwrite_a=True)
     up = positive_ones(w)
-    gradient = problem.h2 * (X - problem.A) - gram(U[:, up] * np.sqrt(w[up]))
+    gradient = problem.h2 * (X - problem.A) - psd_gram(U[:, up] * np.sqrt(w[up]))
     return Merit(X, problem.objective(X) + float(np.sum(w[up] ** 2)) / (2 * at.c), gradient, w, U)
 
 

@@ -11,7 +11,7 @@ from simcomplete._correlation.constraints import Constraints, constraints
 from simcomplete._correlation.given import Given, given_correlation
 from simcomplete._correlation.ranked import of_rank
 from simcomplete._correlation.repair import Repair
-from simcomplete._correlation.solve import Solved, solved
+from simcomplete._correlation.solve import Solved, solve_nearest
 from simcomplete._method.iterate import Limits
 from simcomplete._rows.validate import check_number, check_rank
 from simcomplete._types import Vector
@@ -81,9 +81,9 @@ def nearest_correlation(
     >>> A = [[1, 0.9, 0.2], [0.9, 1, 0.9], [0.2, 0.9, 1]]
     >>> repair = sc.nearest_correlation(A, min_eigenvalue=1e-8)
     >>> repair.matrix.round(3)
-    array([[1.   , 0.807, 0.303],
-           [0.807, 1.   , 0.807],
-           [0.303, 0.807, 1.   ]])
+    array([[1.   , 0.796, 0.266],
+           [0.796, 1.   , 0.796],
+           [0.266, 0.796, 1.   ]])
     >>> repair.cholesky().shape
     (3, 3)
     """
@@ -96,7 +96,7 @@ def nearest_correlation(
         _only_rank(told, floor)
         done, factors = of_rank(given, told, int(rank), limits)
         return repaired(given, done, factors=factors)
-    return repaired(given, solved(given, told, tol, limits, _multipliers(start, given.n)))
+    return repaired(given, solve_nearest(given, told, tol, limits, _multipliers(start, given.n)))
 
 
 def repaired(given: Given, done: Solved, **more: Any) -> Repair:

@@ -32,13 +32,13 @@ def psd_part(T: Matrix, positive: int | None = None) -> tuple[Matrix, int]:
     n = len(T)
     if positive is not None and PART * (n - positive) <= n:
         w, U = eigh(T, subset_by_value=(-np.inf, 0.0), check_finite=False)
-        return T + gram(U * np.sqrt(-w)), n - len(w)
+        return T + psd_gram(U * np.sqrt(-w)), n - len(w)
     if positive is not None and PART * positive <= n:
         w, U = eigh(T, subset_by_value=(0.0, np.inf), check_finite=False)
-        return gram(U * np.sqrt(w)), len(w)
+        return psd_gram(U * np.sqrt(w)), len(w)
     w, U = eigh(T, driver="evd", check_finite=False)
     up = positive_ones(w)
-    return gram(U[:, up] * np.sqrt(w[up])), int(up.sum())
+    return psd_gram(U[:, up] * np.sqrt(w[up])), int(up.sum())
 
 
 def positive_ones(w: Vector) -> NDArray[np.bool_]:
@@ -48,7 +48,7 @@ def positive_ones(w: Vector) -> NDArray[np.bool_]:
     return w > rounding * float(np.max(np.abs(w)))
 
 
-def gram(F: Matrix) -> Matrix:
+def psd_gram(F: Matrix) -> Matrix:
     """F F^T, symmetric to the last bit: one triangle is computed and copied."""
     return F @ F.T
 

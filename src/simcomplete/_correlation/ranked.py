@@ -7,8 +7,8 @@ import numpy as np
 from simcomplete._correlation.constraints import Constraints
 from simcomplete._correlation.given import Given
 from simcomplete._correlation.repair import Proof
-from simcomplete._correlation.solve import Solved, solved
-from simcomplete._correlation.starts import best_of, leading
+from simcomplete._correlation.solve import Solved, solve_nearest
+from simcomplete._correlation.starts import best_of, leading_factors
 from simcomplete._method.iterate import Limits
 from simcomplete._result.status import Status
 from simcomplete._types import Matrix
@@ -24,9 +24,13 @@ def of_rank(given: Given, told: Constraints, k: int, limits: Limits) -> tuple[So
     h2 = np.where(given.known, np.square(H), 0.0)
     np.fill_diagonal(h2, 0.0)
     top = float(h2.max()) or 1.0
-    any_rank = solved(given, told, 1e-10, limits, None)
+    any_rank = solve_nearest(given, told, 1e-10, limits, None)
     rng = np.random.default_rng(0)
-    starts = [leading(A, k), leading(any_rank.X, k), *(rng.standard_normal((n, k)) for _ in range(DRAWN))]
+    starts = [
+        leading_factors(A, k),
+        leading_factors(any_rank.X, k),
+        *(rng.standard_normal((n, k)) for _ in range(DRAWN)),
+    ]
 
     def value(W: Matrix) -> tuple[float, Matrix]:
         length = np.linalg.norm(W, axis=1, keepdims=True) + 1e-300

@@ -15,7 +15,7 @@ from simcomplete._correlation.given import Given
 from simcomplete._correlation.held import Held
 from simcomplete._correlation.lagrangian import Weighted, augmented
 from simcomplete._correlation.newton import newton
-from simcomplete._correlation.psd import gram, positive_ones, psd_part, with_diagonal
+from simcomplete._correlation.psd import positive_ones, psd_gram, psd_part, with_diagonal
 from simcomplete._correlation.repair import Proof
 from simcomplete._correlation.singular import with_singular_block
 from simcomplete._method.iterate import Limits
@@ -36,7 +36,7 @@ class Solved:
     dual: Vector | None
 
 
-def solved(given: Given, told: Constraints, tol: float, limits: Limits, start: Vector | None) -> Solved:
+def solve_nearest(given: Given, told: Constraints, tol: float, limits: Limits, start: Vector | None) -> Solved:
     """Solve by Newton's method on the dual, or where weights or bounds are by element, by an augmented Lagrangian."""
     if told.elements is None and given.known.all():
         if not told.bounded:
@@ -107,7 +107,7 @@ def by_element(given: Given, told: Constraints, tol: float, limits: Limits) -> S
     plain, run = _dual(given.values - a * np.eye(n), np.full(n, 1 - a), 1e-4, limits, None, None)
     best: Dual = run.best
     down = ~positive_ones(best.w)
-    Z = gram(best.U[:, down] * np.sqrt(np.maximum(-best.w[down], 0.0))) * float(h2.mean())
+    Z = psd_gram(best.U[:, down] * np.sqrt(np.maximum(-best.w[down], 0.0))) * float(h2.mean())
     # Bounds are met exactly at the end, which costs eigenvalues as much as they were missed by.
     inside = a + 10 * BY_ELEMENT if a > 0 else a
     problem = Weighted(given.values, h2, told.low, told.high, inside)

@@ -46,7 +46,7 @@ def best_of(
     return W, low, len(found), agreed
 
 
-def leading(A: Matrix, k: int) -> Matrix:
+def leading_factors(A: Matrix, k: int) -> Matrix:
     """The k leading eigenvectors times the roots of their eigenvalues (0 where negative)."""
     w, U = np.linalg.eigh(A)
     return np.asarray(U[:, -k:] * np.sqrt(np.maximum(w[-k:], 1e-3)))
