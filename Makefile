@@ -45,9 +45,10 @@ check: $(VENV)/.check  ## lint, format and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: $(VENV)/.check  ## let ruff mend what it can
+format: $(VENV)/.check  ## let ruff mend what it can, and renew the line numbers in CONTRIBUTING.md
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/python tests/test_contributing.py
 
 test-core: $(VENV)/.test  ## run the core tests alone
 	$(ONE_THREAD) $(BIN)/python $(PYTEST) $(CORE)

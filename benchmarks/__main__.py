@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import (
+    correlation,
     descent,
     growth,
     imputers,
@@ -19,6 +20,7 @@ from benchmarks import (
     posterior_queries,
     products,
     structured,
+    values,
 )
 from benchmarks.measure import Settings, cores, facts
 
@@ -32,6 +34,8 @@ BENCHMARKS = {
     "imputers": imputers,
     "posterior_growth": posterior_growth,
     "posterior_queries": posterior_queries,
+    "values": values,
+    "correlation": correlation,
 }
 HIDDEN = ("times",)  # in the JSON only
 

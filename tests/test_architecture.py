@@ -23,13 +23,17 @@ LAYERS = [
     ["_rows"],
     ["_similarity", "masks", "metrics"],
     ["_result/status", "_result/certificate", "_result/intervals", "_result/matrix", "_result/rows"],
+    ["_result/html"],
+    ["_result/unobserved"],
+    ["_result/imputed"],
     ["_result/search", "_result/validity", "_result/views", "_result/archive", "_result/plain", "_result/fits"],
     ["_result/recalibration", "_result/pairs", "_result/top", "_result/probabilities"],
-    ["_result/store", "_result/summary"],
+    ["_result/store", "_result/summary", "_result/frames", "_result/plots"],
     ["index"],
     ["_result/completion"],
     ["_result/load", "_result/__init__"],
     ["_method"],
+    ["_correlation"],
     ["_spectral", "_posterior"],
     ["_baselines"],
     ["_registry"],
@@ -113,7 +117,9 @@ def test_rooms_are_small():
 PUBLIC_MODULES = {"datasets", "errors", "estimators", "index", "masks", "metrics", "scorers", "theory"}
 PUBLIC_NAMES = {
     *("complete", "complete_similarity", "Completion", "load", "methods", "overlap_counts", "overlap_similarity"),
-    *("PosteriorCompleter", "SMCNN", "SMCNmF", "SimilarityCompleter", "__version__"),
+    *("PosteriorCompleter", "PosteriorImputer", "pool", "SMCNN", "SMCNmF", "SimilarityCompleter", "__version__"),
+    *("nearest_correlation", "nearest_covariance", "shrink_to_valid", "factor_correlation", "Repair"),
+    "NearestCorrelation",
     *(PUBLIC_MODULES - {"index"}),
 }
 

@@ -12,6 +12,12 @@ from typing import Any as _Any
 
 from simcomplete import datasets, errors, masks, metrics, theory
 from simcomplete._api import complete, complete_similarity
+from simcomplete._correlation.covariance import nearest_covariance
+from simcomplete._correlation.factors import factor_correlation
+from simcomplete._correlation.nearest import nearest_correlation
+from simcomplete._correlation.repair import Repair
+from simcomplete._correlation.shrink import shrink_to_valid
+from simcomplete._posterior.values.pooling import pool
 from simcomplete._registry import methods
 from simcomplete._result.completion import Completion
 from simcomplete._result.load import load
@@ -20,16 +26,33 @@ from simcomplete._version import __version__
 
 if _TYPE_CHECKING:
     from simcomplete import estimators, scorers
-    from simcomplete.estimators import SMCNN, PosteriorCompleter, SimilarityCompleter, SMCNmF
+    from simcomplete.estimators import (
+        SMCNN,
+        NearestCorrelation,
+        PosteriorCompleter,
+        PosteriorImputer,
+        SimilarityCompleter,
+        SMCNmF,
+    )
 
 # scikit-learn takes a second to import, so what stands on it waits until it is asked for.
-_ESTIMATORS = ("PosteriorCompleter", "SMCNN", "SMCNmF", "SimilarityCompleter")
+_ESTIMATORS = (
+    "NearestCorrelation",
+    "PosteriorCompleter",
+    "PosteriorImputer",
+    "SMCNN",
+    "SMCNmF",
+    "SimilarityCompleter",
+)
 _MODULES = ("estimators", "scorers")
 
 __all__ = [
     "SMCNN",
     "Completion",
+    "NearestCorrelation",
     "PosteriorCompleter",
+    "PosteriorImputer",
+    "Repair",
     "SMCNmF",
     "SimilarityCompleter",
     "__version__",
@@ -38,13 +61,18 @@ __all__ = [
     "datasets",
     "errors",
     "estimators",
+    "factor_correlation",
     "load",
     "masks",
     "methods",
     "metrics",
+    "nearest_correlation",
+    "nearest_covariance",
     "overlap_counts",
     "overlap_similarity",
+    "pool",
     "scorers",
+    "shrink_to_valid",
     "theory",
 ]
 

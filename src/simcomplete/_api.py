@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from simcomplete._auto.elect import complete_auto
+from simcomplete._auto import elect
 from simcomplete._auto.holdout import run_tuned
 from simcomplete._caller import warn_caller
-from simcomplete._method.given import generator, problem_of_rows, problem_of_similarities
+from simcomplete._method.given import generator, notice_of_alike_rows, problem_of_rows, problem_of_similarities
 from simcomplete._method.memory import check_memory
+from simcomplete._method.names import BESIDE, unknown_parameter, with_own_parameters
 from simcomplete._method.problem import Problem
+from simcomplete._method.scaled import by_todays_name, scaled_problem, with_scaling
 from simcomplete._method.settings import Settings
 from simcomplete._method.spec import SHARED, Method
-from simcomplete._registry import find
+from simcomplete._registry import REGISTRY, find
 from simcomplete._result.completion import Completion
+from simcomplete._result.unobserved import unobserved_message
 from simcomplete._rows.budget import working_memory
+from simcomplete._rows.progress import one_bar
+from simcomplete._rows.scaling import SCALES, Center, Scale
 from simcomplete._rows.sink import Output
-from simcomplete._rows.validate import (
-    check_number,
-    check_rank,
-)
+from simcomplete._rows.validate import check_number, check_rank
 from simcomplete._similarity.measure import Measure, Metric
-from simcomplete.errors import InputError, NotConvergedWarning
+from simcomplete.errors import InputError, InputWarning, NotConvergedWarning
 
 Runner = Callable[[Problem, Settings], Completion]
 
@@ -38,6 +41,8 @@ def complete(
     rank: int | None = None,
     penalty: float = 1e-3,
     metric: Metric = "cosine",
+    center: Center = None,
+    scale: Scale = None,
     min_overlap: int = 1,
     epsilon: float = 0.0,
     positive: bool = False,
@@ -48,6 +53,9 @@ def complete(
     progress: bool | None = None,
     memory: int | str | None = None,
     out: str | Path | None = None,
+    id: Any = None,
+    labels: Any = None,
+    missing: str | None = None,
     **params: Any,
 ) -> Completion:
     """Complete the similarities of samples with missing values.
@@ -57,19 +65,26 @@ def complete(
     candidates : array, frame or source of rows, of shape (n_p, d)
         Complete samples to search among. Without `queries`, samples that may all be incomplete. Rows need not be in
         memory: memory-mapped arrays, zarr and dask arrays, anything with `shape`, `dtype` and row slices, and paths
-        of `.npy` and `.zarr` are read block by block.
+        of `.npy` and `.zarr` are read block by block. Frames are those of pandas, polars, pyarrow and xarray.
     queries : array or frame of shape (n_q, d), optional
-        Samples with NaN where a value is missing.
+        Samples with NaN where a value is missing. Columns of two frames are matched by name.
     method : str
         A name from `sc.methods()`, or "auto": hide known values of the candidates, let methods find them again, and
         take the best; `done.election` shows the table. Where nothing can be hidden, "auto" is "posterior".
-        Of the next six parameters, one that the named method does not use is refused when it is set.
+        Of rank, penalty, metric, min_overlap, epsilon and positive, one that the named method does not use is refused
+        when it is set.
     rank : int, optional
         Bound on the rank, at most the number of samples; None means min(100, n).
     penalty : float
         Weight of the method's penalty, lambda of the paper.
     metric : {"cosine", "pearson"}
-        Similarity over common features.
+        Similarity over common features; "pearson" is the cosine of rows less their own mean, a correlation of rows.
+    center : {"mean", "median"}, optional
+        Take this off every feature first, as candidates (without queries, all rows) have it in their observed values.
+    scale : {"sd", "robust"}, optional
+        Divide every feature first, by its standard deviation or by the distance of its quartiles (in units of a normal
+        distribution's), so that features in large units do not decide alone. Features that are constant or missing
+        throughout are divided by 1. `done.scaling` has the numbers, and new rows are changed by the same ones.
     min_overlap : int
         Pairs with fewer common features count as no evidence.
     epsilon, positive : float, bool
@@ -79,13 +94,20 @@ def complete(
     random_state : int, Generator or None
         Seed of random methods; the same seed gives the same answer.
     progress : bool, optional
-        None shows progress on a terminal, False never.
+        None shows progress on a terminal and in a notebook, where it takes more than two seconds; False never.
     memory : int or str, optional
         What a block of rows and its temporaries may take: bytes, or words such as "2 GiB".
     out : path, optional
         A `.npy` or `.zarr` to write the factor to, row by row where the method makes it so.
+    id : optional
+        Name of the column of a frame (or level of its index) that holds the labels of rows, and no feature. When left
+        out, a first column of text is taken; False says that no column is.
+    labels : sequence, or with `queries` a pair of two sequences, optional
+        Labels of rows: text or whole numbers, each once. With queries, ``(of candidates, of queries)``.
+    missing : {"absent", "zero"}, optional
+        What cells mean that a sparse matrix, or a sparse column, does not store; it must be said.
     **params
-        The method's own parameters, such as ``route`` or ``variant``; ``preset="original"`` for those of its authors;
+        The method's own parameters, listed in the notes; ``preset="original"`` for those of its authors;
         ``tune=True`` to choose among the method's usual settings by hiding known values of candidates.
 
     Returns
@@ -105,11 +127,19 @@ def complete(
     True
     """
     measure = Measure(metric, min_overlap, epsilon, positive)
-    run = _runner(method, params, {"rank": rank, "penalty": penalty, **vars(measure)})
-    problem = problem_of_rows(candidates, queries, measure, progress)
-    settings = _settings(rank, penalty, random_state, progress, problem.n)
-    with working_memory(memory):
+    if not (scale is None or (isinstance(scale, str) and scale in SCALES)):  # perhaps by its former meaning
+        params, scale = {"scale": scale, **params}, None
+    run = _runner(method, params, {"rank": rank, "penalty": penalty, **vars(measure)}, complete)
+    problem = given = problem_of_rows(candidates, queries, measure, progress, id=id, labels=labels, missing=missing)
+    settings, scaling = _settings(rank, penalty, random_state, progress, problem.n), None
+    with working_memory(memory), _bar(progress):
+        if center is not None or scale is not None:
+            problem, scaling = scaled_problem(problem, center, scale)
+        notice = notice_of_alike_rows(problem)
+        if notice is not None:
+            warn_caller(notice, InputWarning)
         done = run(problem, settings) if out is None else _written(run, problem, settings, Output(out))
+    done = done if scaling is None else with_scaling(done, scaling, given)
     views = {"unit_diagonal": unit_diagonal, "keep_candidates": keep_candidates, "clip": clip}
     return done.view(**views) if any(views.values()) else done
 
@@ -128,6 +158,8 @@ def complete_similarity(
     clip: bool = False,
     random_state: Any = 0,
     progress: bool | None = None,
+    id: Any = None,
+    labels: Any = None,
     **params: Any,
 ) -> Completion:
     """Complete a similarity matrix that cannot be fully trusted.
@@ -135,19 +167,21 @@ def complete_similarity(
     Parameters
     ----------
     S0 : array or frame of shape (n, n)
-        Symmetric similarities; 0 where a pair has no evidence. Any diagonal is allowed and kept as it is.
+        Symmetric similarities. Any diagonal is allowed and kept as it is, but for one of zeros beside positive entries,
+        as distances have. NaN where an entry is unknown: such entries are filled in by a factor model of the known ones
+        before the method begins. Columns of a frame are put into the order of its rows.
     candidates : int or array of bool, optional
         How many leading rows have an exact block, or which rows; those move to the front of the result, and
         `done.order` tells where each row came from.
     known : array of bool, shape (n, n), optional
         True where an entry is exact, for methods that can hold entries fixed.
     overlap : array of int, shape (n, n), optional
-        How many features each pair has in common, for methods that weigh by it.
+        How many features each pair has in common, for methods that weigh by it, and to fill in NaN.
     method : str
         One that acts on similarities, or "auto": "posterior" with `candidates`, else the nearest valid matrix ("dmc"),
         above 2000 rows the exact low-rank one ("smcnn").
-    rank, penalty, unit_diagonal, keep_candidates, clip, random_state, progress, **params
-        As in `complete`.
+    rank, penalty, unit_diagonal, keep_candidates, clip, random_state, progress, id, labels, **params
+        As in `complete`; without `id` and `labels`, rows have the labels of the frame's index or of its columns.
 
     Returns
     -------
@@ -166,12 +200,18 @@ def complete_similarity(
     True
     """
     _refuse_hints(method, known=known, overlap=overlap)
-    run = _runner(method, params, {"rank": rank, "penalty": penalty})
-    problem = problem_of_similarities(S0, candidates, known, overlap, progress)
+    run = _runner(method, params, {"rank": rank, "penalty": penalty}, complete_similarity)
+    problem = problem_of_similarities(S0, candidates, known, overlap, progress, id=id, labels=labels)
     settings = _settings(rank, penalty, random_state, progress, problem.n)
-    done = run(problem, settings)
+    with _bar(progress):
+        done = run(problem, settings)
     views = {"unit_diagonal": unit_diagonal, "keep_candidates": keep_candidates, "clip": clip}
     return done.view(**views) if any(views.values()) else done
+
+
+def _bar(progress: bool | None) -> AbstractContextManager[None]:
+    """One bar for everything that a call does; none where it is to be silent."""
+    return nullcontext() if progress is False else one_bar(progress)
 
 
 def _settings(rank: int | None, penalty: float, random_state: Any, progress: bool | None, n: int) -> Settings:
@@ -196,11 +236,21 @@ def _written(run: Runner, problem: Problem, settings: Settings, out: Output) -> 
     return replace(done, matrix=replace(done.matrix, factor=out.read(out.path)))
 
 
-def _runner(method: str, params: dict[str, Any], shared: dict[str, Any]) -> Runner:
+def _runner(method: str, params: dict[str, Any], shared: dict[str, Any], function: Callable[..., Any]) -> Runner:
     """Check the method's name and parameters before any work, and return what will do it and warn the caller."""
+    if "scale" in params:
+        params, notice = by_todays_name(params, () if method == "auto" else find(method).parameters)
+        warn_caller(notice, FutureWarning)
     if method == "auto":
+        known = {*elect.OWN, *(name for each in REGISTRY.values() for name in each.parameters)} if params else ()
+        for name in params:
+            if name not in known:
+                raise unknown_parameter(name, known, function, "method 'auto'", elect.OWN)
         return partial(_run_auto, params=dict(params), shared=shared)
     found, given = find(method), dict(params)
+    for name in given:
+        if name not in found.parameters and name not in BESIDE:
+            raise unknown_parameter(name, found.parameters, function, f"method {method!r}")
     tune = given.pop("tune", False)
     found.refuse_unused(shared)
     return partial(_run_named, method=found, own=found.own(given), tune=bool(tune))
@@ -213,7 +263,7 @@ def _run_named(problem: Problem, settings: Settings, *, method: Method, own: dic
 
 
 def _run_auto(problem: Problem, settings: Settings, *, params: dict[str, Any], shared: dict[str, Any]) -> Completion:
-    return _recorded(*complete_auto(problem, settings, params, shared))
+    return _recorded(*elect.complete_auto(problem, settings, params, shared))
 
 
 def _recorded(done: Completion, notices: list[str]) -> Completion:
@@ -222,6 +272,9 @@ def _recorded(done: Completion, notices: list[str]) -> Completion:
         notices = [*notices, f"{done.method}: {done.status}"]
     for notice in notices:
         warn_caller(notice, NotConvergedWarning)
+    if done.unobserved is not None:
+        first = 0 if done.all_rows_are_queries else done.n_candidates
+        warn_caller(unobserved_message(done.unobserved, done.labels, first), InputWarning)
     unused = set(SHARED) - find(done.method).shared - {"metric"}
     return replace(done, params={name: value for name, value in done.params.items() if name not in unused})
 
@@ -239,3 +292,9 @@ def _refuse_hints(method: str, **hints: Any) -> None:
                 f"method {method!r} cannot use {name}=; leave it out (candidates= with keep_candidates=True "
                 "keeps an exact block with any method)"
             )
+
+
+complete.__doc__ = with_own_parameters(complete.__doc__, REGISTRY.values())
+complete_similarity.__doc__ = with_own_parameters(
+    complete_similarity.__doc__, [method for method in REGISTRY.values() if method.acts_on != "samples"]
+)

@@ -11,6 +11,7 @@
     └── MissingExtraError     (also an ImportError) an optional package is not installed
 
     NotConvergedWarning       (a UserWarning)       an answer, but not the optimum
+    InputWarning              (a UserWarning)       an answer, but the data may not be what they were meant to be
 
 Every message says what was given, what is needed and what to try.
 
@@ -33,6 +34,7 @@ __all__ = [
     "DiskFullError",
     "FileFormatError",
     "InputError",
+    "InputWarning",
     "MemoryLimitError",
     "MissingExtraError",
     "NotConvergedWarning",
@@ -47,7 +49,25 @@ class SimcompleteError(Exception):
 
 
 class InputError(SimcompleteError, ValueError):
-    """Data or a parameter that cannot be used as given."""
+    """Data or a parameter that cannot be used as given.
+
+    Parameters
+    ----------
+    message : str
+        What was given, what is needed, what to try.
+    about : tuple of str
+        Names of the parameters that the message speaks of, as arguments of the library: ``rank=4``. The command line
+        writes its own options in their place.
+
+    Examples
+    --------
+    >>> InputError("rank=0 is too small", about=("rank",)).about
+    ('rank',)
+    """
+
+    def __init__(self, message: str = "", *, about: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.about = about
 
 
 class FileFormatError(SimcompleteError, ValueError):
@@ -68,6 +88,10 @@ class DiskFullError(SimcompleteError, OSError):
 
 class MissingExtraError(SimcompleteError, ImportError):
     """An optional package that this call needs is not installed."""
+
+
+class InputWarning(UserWarning):
+    """Data that can be used as given, and look as if something else was meant: the message says how to say which."""
 
 
 class NotConvergedWarning(UserWarning):

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._method.spec import Extension
+from simcomplete._rows.frames import is_frame
 from simcomplete._rows.table import HeldRows
 from simcomplete._rows.validate import as_array, check_number
 from simcomplete._similarity.overlap import overlap_matrix
@@ -70,9 +71,9 @@ class SimilarityScorer:
                 "GridSearchCV(...).fit(X, X_complete), or use hidden_value_scorer()"
             )
         before, extension = unwrapped(estimator)
-        given = rows(before, X)
+        given = rows(before, X, estimator)
         if self.missing is None:
-            full = rows(before, y)
+            full = rows(before, y, estimator)
             if full.shape != given.shape or np.isnan(full).any():
                 raise InputError(
                     f"y of shape {full.shape} must hold the {given.shape[0]} rows of X with all {given.shape[1]} "
@@ -193,8 +194,10 @@ def unwrapped(estimator: Any) -> tuple[Any, Extension]:
     return before, last._fitted_extension()
 
 
-def rows(before: Any, X: Any) -> SampleArray:
-    """Return rows as the completer gets them."""
+def rows(before: Any, X: Any, completer: Any) -> SampleArray:
+    """Return rows as the completer gets them; it knows the names of columns."""
+    if before is None and is_frame(X):
+        return np.asarray(completer._checked(X, reset=False))
     return as_array(X if before is None or not len(before) else before.transform(X))
 
 
@@ -221,10 +224,17 @@ def among_new(
 ) -> tuple[SampleArray, SampleArray, SampleArray]:
     """Completed, initial and reference similarities of rows among themselves."""
     S_hat = extension.among(given)
+    given, full = prepared(extension, given), prepared(extension, full)
     S0, S = (overlap_matrix(HeldRows(X), extension.measure, progress=False)[0] for X in (given, full))
     np.fill_diagonal(S0, 1.0)
     np.fill_diagonal(S, 1.0)
     return S_hat, S0, S
+
+
+def prepared(extension: Extension, X: SampleArray) -> SampleArray:
+    """Rows as the fitted ones are compared: with features centred and scaled where the estimator does that."""
+    change = getattr(extension, "prepared", None)
+    return X if change is None else np.asarray(change(X))
 
 
 def without_diagonal(S: SampleArray) -> SampleArray:

@@ -185,6 +185,7 @@ def test_nothing_missing_elects_exact_similarities(data):
 
 def test_other_measures_get_a_method_that_knows_them(data):
     P, Q, _ = data
-    assert sc.complete(P, metric="pearson").method == "smcnn"
+    assert sc.complete(P, metric="pearson").method == "posterior"
+    assert sc.complete(P, positive=True).method == "smcnn"
     table = {row["method"]: row["note"] for row in sc.complete(P, Q, positive=True).election}
     assert table["posterior"] == "not tried: it does not use positive"

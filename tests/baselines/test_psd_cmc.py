@@ -5,7 +5,7 @@ import pytest
 
 import simcomplete as sc
 from simcomplete._baselines.psd import cmc
-from simcomplete._baselines.psd.nearest_correlation import newton
+from simcomplete._correlation.newton import newton
 
 
 def complete(S0, **given):

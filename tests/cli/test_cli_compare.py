@@ -66,3 +66,16 @@ def test_a_missing_package_is_reported_before_the_work(tmp_path, monkeypatch):
     assert result.exit_code == 2
     assert "simcomplete[cli]" in result.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_a_table_with_gaps_and_ids(tmp_path):
+    lines = [";".join([str(i), *("NA" if v < 0.1 else f"{v:.3f}" for v in row)]) for i, row in enumerate(X)]
+    (tmp_path / "x.csv").write_text(";".join(["key", *(f"f{j}" for j in range(16))]) + "\n" + "\n".join(lines))
+    words = ["compare", str(tmp_path / "x.csv"), "--id", "key", "--methods", "mean,overlap", "--repeats", "1"]
+    result = CliRunner().invoke(app, [*words, "-o", str(tmp_path / "out")])
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[0].startswith("x.csv: overlap has the smallest error, 1.000; next is mean with ")
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert "Methods compared on x.csv" in page
+    assert "favours <em>overlap</em>" in page
+    assert CliRunner().invoke(app, [*words, "-q", "-o", str(tmp_path / "out")]).stdout == ""

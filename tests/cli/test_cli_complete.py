@@ -76,7 +76,7 @@ def test_key_is_for_archives_and_header_for_text(folder, as_json, fails):
     np.savez("q.npz", a=Q, b=Q)
     assert "a, b" in fails("complete", "p.csv", "q.npz", "-o", "out")
     as_json("complete", "p.csv", "q.npz", "-o", "out", "--key", "b", "--header")
-    assert "key='b'" in fails("complete", "p.npy", "q.npy", "-o", "other", "--key", "b")
+    assert "--key b picks an array" in fails("complete", "p.npy", "q.npy", "-o", "other", "--key", "b")
 
 
 def test_existing_output_is_refused_before_the_work(folder, monkeypatch, run, fails):
@@ -123,11 +123,17 @@ def test_a_summary_without_what_a_large_result_does_not_compute(folder, monkeypa
         (["nope.csv", "-o", "out"], ["nope.csv", "no such file"]),
         (["q.npy", "q.npy", "-o", "out"], ["candidates must be complete"]),
         (["p.npy", "-o", "out", "--method", "smcn"], ["smcnn"]),
-        (["p.npy", "-o", "out", "--rank", "9"], ["rank=9"]),
+        (["p.npy", "-o", "out", "--rank", "9"], ["--rank 9 exceeds the 4 samples given; use --rank <= 4"]),
         (["p.npy", "-o", "out", "--rank", "x"], ["--rank"]),
-        (["p.npy", "-o", "out", "--penalty", "-1"], ["penalty=-1"]),
-        (["p.npy", "-o", "out", "--metric", "l2"], ["metric='l2'"]),
-        (["p.npy", "-o", "out", "--min-overlap", "9"], ["min_overlap=9"]),
+        (["p.npy", "-o", "out", "--penalty", "-1"], ["--penalty -1"]),
+        (["p.npy", "-o", "out", "--metric", "l2"], ["--metric l2 is unknown"]),
+        (["p.npy", "-o", "out", "--min-overlap", "9"], ["--min-overlap 9 must be"]),
+        (["p.npy", "-o", "out", "--center", "middle"], ["--center middle is unknown; use 'mean', 'median'"]),
+        (["p.npy", "-o", "out", "--param", "rnk=3"], ["did you mean --rank?"]),
+        (["p.npy", "-o", "out", "--param", "efort=fast"], ["did you mean --param effort=...?"]),
+        (["p.npy", "-o", "out", "--method", "posterior", "--min-overlap", "2"], ["does not use --min-overlap;"]),
+        (["p.npy", "-o", "out", "--method", "posterior", "--param", "effort=huge"], ["--param effort=huge is unknown"]),
+        (["p.npy", "-o", "out", "--memory", "lots"], ["--memory lots is no amount of memory"]),
         (["p.npy", "-o", "out", "--param", "rank"], ["NAME=VALUE"]),
         (["p.npy", "-o", "out", "--param", "rank=3"], ["option of its own"]),
         (["p.npy", "-o", "out", "--param", "a=3", "--param", "a=4"], ["twice"]),
@@ -144,9 +150,16 @@ def test_bad_input_is_one_line_and_code_2(folder, arguments, words, fails):
     assert not (folder / "out").exists()
 
 
+def test_columns_are_matched_by_name(folder, run):
+    run("complete", "p.csv", "q.csv", "-o", "out", "--method", "smcnn")
+    (folder / "q.csv").write_text("id,c,a,b\nq1,3,1,NA\nq2,,,2\n")
+    run("complete", "p.csv", "q.csv", "-o", "turned", "--method", "smcnn")
+    np.testing.assert_array_equal(sc.load("turned").similarity(), sc.load("out").similarity())
+
+
 def test_columns_of_other_names_are_refused(folder, fails):
-    (folder / "q.csv").write_text("id,a,c,b\nq1,1,NA,3\n")
-    assert "column 2 is 'b' in p.csv and 'c' in q.csv" in fails("complete", "p.csv", "q.csv", "-o", "out")
+    (folder / "q.csv").write_text("id,a,c,d\nq1,1,NA,3\n")
+    assert "queries lack ['b'] and also have ['d']" in fails("complete", "p.csv", "q.csv", "-o", "out")
 
 
 def test_columns_of_another_number_are_refused(folder, fails):
@@ -177,3 +190,12 @@ def test_an_interruption_is_one_line_and_code_130(folder, monkeypatch, fails):
 
     monkeypatch.setattr("simcomplete._api.complete", interrupted)
     assert fails("complete", "p.npy", "-o", "out", code=130) == "simcomplete: interrupted\n"
+
+
+def test_features_are_centred_and_scaled(folder, run):
+    run("complete", "p.npy", "q.npy", "-o", "out", "--method", "smcnn", "--center", "median", "--scale", "robust")
+    done = sc.load("out")
+    assert (done.params["center"], done.params["scale"]) == ("median", "robust")
+    by_library = sc.complete(np.load("p.npy"), np.load("q.npy"), method="smcnn", center="median", scale="robust")
+    np.testing.assert_allclose(done.similarity(), by_library.similarity(), atol=1e-12)
+    np.testing.assert_array_equal(done.scaling.offset, np.median(np.load("p.npy"), axis=0))

@@ -26,7 +26,7 @@ def test_it_is_the_library(saved, as_json):
 
 def test_the_table_has_one_line_each(saved, run):
     lines = run("search", "out", "-k", "3").stdout.splitlines()
-    assert lines[0].split() == ["query", "place", "candidate", "similarity"]
+    assert lines[0].split() == ["query", "rank", "candidate", "score"]
     assert len(lines) == 1 + 2 * 3
     assert lines[1].split()[:2] == ["q1", "1"]
 

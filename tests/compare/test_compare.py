@@ -7,14 +7,42 @@ import pytest
 
 from simcomplete import _registry as registry
 from simcomplete._compare.compare import compare_methods, summarise
+from simcomplete._compare.gaps import hide_known
 from simcomplete.errors import InputError
 
 X = np.random.default_rng(0).random((66, 16))
 
 
-def test_data_must_be_complete():
-    with pytest.raises(InputError, match="data must be complete"):
-        compare_methods(np.where(X < 0.1, np.nan, X))
+GAPPED = np.where(X < 0.1, np.nan, X)
+
+
+def test_data_with_gaps():
+    rows = compare_methods(GAPPED, names=["overlap", "mean"], repeats=1)
+    assert [row["error"] == 1 for row in rows] == [True, False]
+    assert {row["missing"] for row in rows} == {0.2}
+    assert rows[0]["common"] == 8  # half of the 16 features
+    assert 0.8 < rows[0]["counted"] <= 1
+    assert summarise(rows)[0]["ndcg"] is None
+
+
+def test_hidden_values_were_known_and_some_complete_rows_stay():
+    part = hide_known(GAPPED, missing=0.5, seed=3)
+    left = ~np.isnan(part.X)
+    np.testing.assert_array_equal(part.X[left], part.X_known[left])
+    whole = ~np.isnan(part.X_known).any(axis=1)
+    assert np.isnan(part.X[whole]).any(axis=1).sum() == whole.sum() // 2
+    assert np.isnan(part.X[~whole]).sum() > np.isnan(part.X_known[~whole]).sum()
+
+
+@pytest.mark.parametrize("settings", [{"pattern": "square"}, {"queries": 3}, {"shape": (4, 4)}, {"missing": 1.5}])
+def test_what_gaps_do_not_allow(settings):
+    with pytest.raises(InputError, match=next(iter(settings))):
+        compare_methods(GAPPED, names=["mean"], repeats=1, **settings)
+
+
+def test_no_pair_to_check():
+    with pytest.raises(InputError, match="no two of the"):
+        compare_methods(np.where(np.eye(8) > 0, 1.0, np.nan), names=["mean"], repeats=1)
 
 
 def test_an_interrupted_comparison_resumes(tmp_path, monkeypatch):

@@ -23,7 +23,9 @@ def read(tmp_path):
     return reader
 
 
-@pytest.mark.parametrize("missing", ["", "NaN", "nan", "NA", "na", "N/A", "n/a", "null", "NULL", "None", "none", "  "])
+@pytest.mark.parametrize(
+    "missing", ["", "NaN", "nan", "NA", "na", "N/A", "n/a", "null", "NULL", "None", "none", "  ", "?", "-"]
+)
 def test_spellings_of_missing(read, missing):
     assert_array_equal(read(f"1,{missing},3\n4,5,{missing}\n").values, [[1, NAN, 3], [4, 5, NAN]])
 
@@ -95,11 +97,11 @@ def test_a_first_line_that_could_be_either_is_asked_about(read):
         ("a,b", ["no row below"]),
         ("\n\n", ["empty"]),
         ("name\ncat\ndog\n", ["only column holds text"]),
-        ("a;b\n1,5;2\n", ["cells"]),
-        ("a;b\n1;2\n3;4\n", ["';'"]),
+        ("a;b\n1;2\n3;4;5\n", ["row 2 has 3 cells", "semicolons", "separator="]),
         (b"a,b\n1,\xff\n", ["UTF"]),
         (b"\x89PNG\r\n\x1a\n\x00\x00", ["not text"]),
-        ("a,b\n1,2\n".encode("utf-16"), ["not text"]),
+        ("a,b\n1,2\n".encode("utf-16-le"), ["not text"]),  # without its byte order mark
+        ("a,b\n1,2\n".encode("utf-16") + b"\x00\xd8", ["not the text"]),
         (b"PAR1\x00\x15\x04", ["not text"]),
     ],
 )
@@ -116,11 +118,11 @@ def test_a_wide_line_fits(read):
     assert read(",".join(["1.25" + "0" * 18] * width) + "\n").values.shape == (1, width)
 
 
-@pytest.mark.parametrize("missing", ["?", ["?"], ("?", "unknown")])
+@pytest.mark.parametrize("missing", ["x", ["x"], ("x", "unknown")])
 def test_further_spellings_of_missing(read, missing):
-    text = "a,b\n1,?\n?,4\n"
+    text = "a,b\n1,x\nX,4\n"
     assert_array_equal(read(text, missing=missing).values, [[1, NAN], [NAN, 4]])
-    with pytest.raises(FileFormatError, match=r"row 2, column 'a': '\?'.*missing="):
+    with pytest.raises(FileFormatError, match=r"row 2, column 'a': 'X'.*missing="):
         read(text)
 
 
@@ -160,7 +162,7 @@ def test_limit(read):
             read("1,2\n", limit=wrong)
 
 
-@pytest.mark.parametrize("cell", ["1,000", "5%", "#N/A", "1 000", "-1,5", "$5", "(3.5)", "1\u00a0000", "#DIV/0!"])
+@pytest.mark.parametrize("cell", ["5%", "#N/A", "1 000", "$5", "(3.5)", "1\u00a0000", "#DIV/0!"])
 def test_numbers_written_for_people_are_no_labels(read, cell):
     text = f'price,a\n"{cell}",1\n"{cell}",2\n'
     with pytest.raises(InputError, match=r"first column, 'price', holds .* leave the name of the column empty"):

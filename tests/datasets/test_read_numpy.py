@@ -200,7 +200,7 @@ class TestBeside:
 def test_missing_path_folder_ending_and_empty_file(tmp_path):
     refuses(tmp_path / "nowhere.csv", "no such file", error=InputError)
     (tmp_path / "folder.csv").mkdir()
-    refuses(tmp_path / "folder.csv", "folder", ".npy, .npz, .csv, .parquet")
+    refuses(tmp_path / "folder.csv", "folder", ".npy, .npz, .csv, .tsv, .parquet")
     (tmp_path / "x.xlsx").write_text("1")
     refuses(tmp_path / "x.xlsx", "'.xlsx'", ".parquet")
     (tmp_path / "x").write_text("1")

@@ -157,6 +157,7 @@ def test_new_rows_of_estimators(monkeypatch, data):
             ask(data[1])
 
 
+@pytest.mark.filterwarnings("ignore::simcomplete.errors.InputWarning")  # the candidates are all alike
 def test_a_single_value_where_candidates_hardly_differ():
     """The first case of the report: its row was NaN, and its search, its validity and its repr failed."""
     P, Q = np.ones((45, 12)), np.full((3, 12), np.nan)

@@ -26,6 +26,7 @@ def kinds(P, folder):
 
 @pytest.mark.parametrize("effort", ["fast", "full", "best"])
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.filterwarnings("ignore::simcomplete.errors.InputWarning")  # some rows are all alike
 def test_every_kind_of_rows(name, effort, tmp_path, monkeypatch, families):
     P, Q = families[name]
     kept = sc.complete(P, Q, method="posterior", effort=effort)

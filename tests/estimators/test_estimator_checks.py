@@ -4,7 +4,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import simcomplete as sc
-from simcomplete.estimators import SMCNN, PosteriorCompleter, SimilarityCompleter, SMCNmF
+from simcomplete.estimators import SMCNN, NearestCorrelation, PosteriorCompleter, SimilarityCompleter, SMCNmF
 
 # Few iterations are enough for the contract; what the methods reach is tested elsewhere.
 SHORT = {
@@ -24,6 +24,7 @@ SHORT = {
         SMCNN(),
         SMCNN(metric="pearson", positive=True),
         SMCNmF(),
+        NearestCorrelation(),
         SimilarityCompleter(method="auto", params={"effort": "fast"}),
         SimilarityCompleter(method="smc_f", params={"variant": "paper"}),
         PosteriorCompleter(effort="fast"),
@@ -31,6 +32,7 @@ SHORT = {
     ]
 )
 @pytest.mark.filterwarnings("ignore::simcomplete.errors.NotConvergedWarning")
+@pytest.mark.filterwarnings("ignore::simcomplete.errors.InputWarning")  # some checks use values about 100
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -183,8 +183,10 @@ def indexed(case: Case, done: Completion) -> None:
         return
     found = done.search(k=3, index="faiss", progress=False)
     single = done.matrix.array.dtype == np.float32
-    scale = max(1.0, np.abs(plain.scores).max(initial=0.0))
-    off = np.abs(found.scores - plain.scores).max(initial=0.0)
+    there = plain.ids >= 0
+    require(((found.ids >= 0) == there).all(), "the index leaves out the same", (found.ids, plain.ids))
+    scale = max(1.0, np.abs(plain.scores)[there].max(initial=0.0))
+    off = np.abs(found.scores - plain.scores)[there].max(initial=0.0)
     require(off <= (1e-5 if single else 1e-9) * scale, "the index finds the best", off)
 
 

@@ -99,16 +99,20 @@ def search(case: Case, done: Completion) -> None:
         require(found.ids.shape == found.scores.shape == (len(which), k), "k neighbours of every row", found.ids.shape)
         if not len(which):
             continue
-        require(((found.ids >= 0) & (found.ids < n_p)).all(), "ids are candidates", found.ids)
-        require((np.diff(found.scores, axis=1) <= 0).all(), "best first", found.scores)
-        among = S[which][:, :n_p].copy()
+        among, blind = S[which][:, :n_p].copy(), np.empty(0) if done.unobserved is None else done.unobserved
+        among[:, np.isin(np.arange(n_p), blind)] = among[np.isin(which, blind)] = -np.inf
         if first < n_p:
             among[np.arange(len(which)), which] = -np.inf
             require((found.ids != which[:, None]).all(), "no row is its own neighbour", found.ids)
         best = -np.sort(-among, axis=1)[:, :k]
-        off = np.abs(found.scores - np.take_along_axis(among, found.ids, axis=1)).max()
+        there = np.isfinite(best)
+        require(((found.ids < n_p) & ((found.ids >= 0) == there)).all(), "ids are candidates, or -1", found.ids)
+        require((np.isnan(found.scores) == ~there).all(), "no score without a neighbour", found.scores)
+        require((np.diff(found.scores, axis=1)[there[:, 1:]] <= 0).all(), "best first", found.scores)
+        off = np.abs(found.scores - np.take_along_axis(among, found.ids, axis=1))[there].max(initial=0.0)
         require(off <= tol * scale, "scores are the similarities", off)
-        require(np.abs(found.scores - best).max() <= tol * scale, "the best are found", (found.scores, best))
+        off = np.abs(found.scores - best)[there].max(initial=0.0)
+        require(off <= tol * scale, "the best are found", (found.scores, best))
 
 
 def blocks(done: Completion) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from simcomplete.errors import NotConvergedWarning
+from simcomplete.errors import InputWarning, NotConvergedWarning
 
 from .calls import run
 from .case import Case
@@ -52,6 +52,7 @@ def tried(case: Case) -> Finding | str:
         with _bounded(PATIENCE), warnings.catch_warnings():
             warnings.simplefilter("error")
             warnings.simplefilter("ignore", NotConvergedWarning)
+            warnings.simplefilter("ignore", InputWarning)  # rows drawn may be all alike, empty, or a matrix
             return run(case)
     except ViolatedError as error:
         return Finding(f"{error.args[0]} [{case.method}, {case.form}]", f"violated: {error.args[1]}", case)

@@ -110,6 +110,25 @@ def packed_text(folder):
             file.write(b"0 " * 2**19)
 
 
+def packed_table(folder):
+    with gzip.open(folder / "x.csv.gz", "wb", compresslevel=9) as file:
+        for _ in range(300):
+            file.write(b"0,1\n" * 2**18)
+
+
+def claim(folder):
+    """An Arrow file of 2 kB one of whose packed buffers claims to unpack to a terabyte."""
+    pyarrow, ipc = (__import__(name, fromlist=["x"]) for name in ("pyarrow", "pyarrow.ipc"))
+    table = pyarrow.table({"a": np.zeros(10_000)})
+    with (folder / "x.arrow").open("wb") as file:
+        options = ipc.IpcWriteOptions(compression="zstd")
+        with ipc.new_file(file, table.schema, options=options) as writer:
+            writer.write_table(table)
+    raw = (folder / "x.arrow").read_bytes()
+    assert raw.count(struct.pack("<q", 80_000)) == 1
+    (folder / "x.arrow").write_bytes(raw.replace(struct.pack("<q", 80_000), struct.pack("<q", 2**40)))
+
+
 def long_label(folder):
     pyarrow, parquet = (__import__(name, fromlist=["x"]) for name in ("pyarrow", "pyarrow.parquet"))
     label = pyarrow.DictionaryArray.from_arrays(pyarrow.array(np.zeros(20_000, np.int32)), ["x" * 10**6])
@@ -200,6 +219,8 @@ CASES = [
     ),
     Case(".npz with 400 MiB of zeros in 400 kB", table("x.npz"), packed_zeros, FORMAT, ("unpack to",), quick=False),
     Case(".txt.gz with 300 MiB in 300 kB", table("x.txt.gz"), packed_text, FORMAT, (), 5.0, quick=False),
+    Case(".csv.gz with 300 MiB in 300 kB", table("x.csv.gz"), packed_table, FORMAT, ("unpack to",), 5.0, quick=False),
+    Case(".arrow that claims a terabyte", table("x.arrow"), claim, FORMAT, ("unpack to",)),
     Case(".parquet with a label of a megabyte in 20,000 rows", table("x.parquet"), long_label, FORMAT, ("label",)),
     Case(".csv of a million columns", table("x.csv"), wide_text, FORMAT, ("columns",)),
     Case(

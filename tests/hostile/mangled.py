@@ -52,6 +52,17 @@ def write_parquet(path):
     pd.DataFrame(NUMBERS, index=[f"row{i}" for i in range(30)], columns=list("abcdef")).to_parquet(path)
 
 
+def write_packed_text(path):
+    write_text(";")(path)
+    path.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+
+
+def write_arrow(path):
+    import pandas as pd
+
+    pd.DataFrame(NUMBERS, columns=list("abcdef")).to_feather(path)
+
+
 def write_idx(path):
     images = (NUMBERS * 255).astype(np.uint8)
     path.write_bytes(struct.pack(">HBBIII", 0, 8, 3, 30, 2, 3) + images.tobytes())
@@ -128,6 +139,8 @@ FORMATS = {
     ".csv": Format("x.csv", write_text(",")),
     ".tsv": Format("x.tsv", write_text("\t")),
     ".parquet": Format("x.parquet", write_parquet),
+    ".csv in gzip": Format("x.csv.gz", write_packed_text),
+    ".arrow": Format("x.arrow", write_arrow),
     "idx": Format("x-idx3-ubyte", write_idx),
     "svmlight": Format("x.svm", lambda p: p.write_bytes(svmlight())),
     "svmlight in gzip": Format("x.svm.gz", lambda p: p.write_bytes(gzip.compress(svmlight(), mtime=0))),

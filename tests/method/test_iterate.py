@@ -118,7 +118,7 @@ class TestWhatEndsIt:
 
     def test_all_iterations_where_there_is_no_stop_test(self):
         run = halves(max_iter=3, stop=None)
-        assert (run.state, run.status.code, run.status.ok) == (1 / 8, "max_iter", True)
+        assert (run.state, run.status.code, run.status.ok) == (1 / 8, "computed", True)
 
     def test_the_stop_test_counts_on_the_last_iteration(self):
         assert halves(max_iter=10).status.code == "converged"

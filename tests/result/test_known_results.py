@@ -9,7 +9,8 @@ from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.search import top_k
 from simcomplete._result.validity import validate
-from simcomplete._result.views import clip, unit_diagonal
+from simcomplete._result.views import clipped as clip
+from simcomplete._result.views import with_unit_diagonal as unit_diagonal
 from simcomplete.errors import InputError, MemoryLimitError
 
 EVERY = slice(0, 3)

@@ -36,7 +36,7 @@ def test_exact_candidates_are_put_back(wide, signed, lacking):
     P[1] = 0.0
     S = SymmetricMatrix(G, SIGNS if signed else None, RNG.random(n) if lacking else None, bounds=(-3.0, 3.0))
     exact = CandidateRows(HeldRows(P), Measure())
-    found = views.keep_candidates(S, exact)
+    found = views.with_exact_candidates(S, exact)
     assert (found.factor is None) is wide  # 2 * 3 + 4 columns of nine rows are no factor worth having
     assert found.bounds == (-3.0, 3.0)
     expected = replace(S, bounds=None).block(slice(0, n), slice(0, n))
@@ -50,10 +50,10 @@ def test_a_signed_factor_that_does_not_fit_is_refused(monkeypatch):
     exact = CandidateRows(HeldRows(np.ones((5, 4))), Measure())
     S = SymmetricMatrix(np.ones((14, 3)))
     monkeypatch.setenv("SIMCOMPLETE_MEMORY", str(14 * 10 * 8))
-    views.keep_candidates(S, exact)
+    views.with_exact_candidates(S, exact)
     monkeypatch.setenv("SIMCOMPLETE_MEMORY", str(14 * 10 * 8 - 1))
     with pytest.raises(MemoryError, match="14 x 10"):
-        views.keep_candidates(S, exact)
+        views.with_exact_candidates(S, exact)
 
 
 def test_views_of_a_result():
@@ -120,6 +120,6 @@ def test_a_diagonal_that_is_rounding_has_no_unit(scale):
     """In a factor with signs squares may cancel: what is left of them is 0 up to rounding, the row is not."""
     G = scale * np.array([[1.0, 1.0 + 1e-15], [2.0, 1.0]])
     with pytest.raises(InputError, match="zeros in rows that are not zero"):
-        views.unit_diagonal(SymmetricMatrix(G[:, ::-1], np.array([1.0, -1.0])))
-    found = views.unit_diagonal(SymmetricMatrix(scale * np.array([[1.0, 0.5], [2.0, 1.0]]), np.array([1.0, -1.0])))
+        views.with_unit_diagonal(SymmetricMatrix(G[:, ::-1], np.array([1.0, -1.0])))
+    found = views.with_unit_diagonal(SymmetricMatrix(scale * np.array([[1.0, 0.5], [2.0, 1.0]]), np.array([1.0, -1.0])))
     np.testing.assert_allclose(found.diag(), [1.0, 1.0])

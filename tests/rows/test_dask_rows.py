@@ -12,6 +12,7 @@ import simcomplete as sc
 from simcomplete._rows import dask as dask_rows
 from simcomplete._rows.budget import working_memory
 from simcomplete._rows.files import open_rows
+from simcomplete._rows.progress import one_bar
 from simcomplete.errors import InputError
 
 da = pytest.importorskip("dask.array")
@@ -71,12 +72,18 @@ def test_shapes_must_be_known(imagelike):
         sc.complete(rows[rows[:, 0] > 0], imagelike[1], method="smcnn")
 
 
-def test_progress_is_that_of_dask(imagelike, monkeypatch, capsys):
-    monkeypatch.setattr(dask_rows, "PATIENCE", 0)
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setitem(one_bar.__wrapped__.__kwdefaults__, "patience", 0.0)
+    monkeypatch.setattr("simcomplete._rows.progress.REDRAW", 0.0)
+
+
+def test_progress_of_dask_is_part_of_the_bar(imagelike, impatient, capsys):
     rows = da.from_array(imagelike[0], chunks=100)
     sc.complete(rows, imagelike[1], method="smcnn", rank=5, progress=True)
     shown = capsys.readouterr()
-    assert "100% Completed" in shown.err
+    assert "\rdask #" in shown.err
+    assert "Completed" not in shown.err
     assert shown.out == ""
     sc.complete(rows, imagelike[1], method="smcnn", rank=5, progress=False)
     assert capsys.readouterr() == ("", "")
@@ -93,11 +100,11 @@ def made_by(make, n, d, size):
     return da.map_blocks(chunk, chunks=(chunks, (d,)), dtype=np.float64)
 
 
-def test_a_cluster_gives_the_same(imagelike, expected, cluster, tmp_path, capsys):
+def test_a_cluster_gives_the_same(imagelike, expected, cluster, tmp_path, impatient, capsys):
     P, Q = imagelike
     with cluster.as_current():
         done = sc.complete(da.from_array(P, chunks=(100, 50)), Q, method="smcnn", rank=RANK, progress=True)
-        assert "100% Completed" in capsys.readouterr().err
+        assert "\rdask " in capsys.readouterr().err
         assert isinstance(done.factor, da.Array)
         assert close(done.factor, expected)
         assert np.array_equal(done.search(k=5).ids, expected.search(k=5).ids)

@@ -48,11 +48,11 @@ X = np.random.default_rng(0).standard_normal((9, 4)) + 1
     [
         ({"tol": 1e-3}, "solver='descent' or 'lbfgs'"),
         ({"solver": "descent", "step": 0.0}, "step"),
-        ({"solver": "descent", "scale": 0.0}, "scale"),
+        ({"solver": "descent", "start_scale": 0.0}, "start_scale"),
         ({"step": 0.1}, "choose solver='descent'$"),
         ({"solver": "lbfgs", "step": 0.1}, "choose solver='descent'$"),
         ({"solver": "descent", "verify": False}, "has to be verified"),
-        ({"solver": "descent", "start": np.ones((9, 2)), "scale": 1.0}, "leave out scale or start"),
+        ({"solver": "descent", "start": np.ones((9, 2)), "start_scale": 1.0}, "leave out start_scale or start"),
         ({"solver": "descent", "start": np.ones((9, 3))}, "shape"),
         ({"solver": "descent", "start": np.full((9, 2), np.nan)}, "finite"),
         ({"solver": "descent", "start": [["a"]]}, "numbers"),
@@ -72,7 +72,7 @@ def test_settings_are_recorded_as_used():
         "route": "partial",
         "verify": True,
     }
-    assert not {"step", "max_iter", "tol", "scale", "start"} & set(plain.params)
+    assert not {"step", "max_iter", "tol", "start_scale", "start"} & set(plain.params)
     assert plain.history == []
     unverified = sc.complete(X, method="smcnn", rank=2, verify=False)
     assert (unverified.params["verify"], unverified.certificate.verified) == (False, False)
@@ -81,18 +81,18 @@ def test_settings_are_recorded_as_used():
         told = sc.complete(X, method="smcnn", rank=2, solver="descent", max_iter=30).params
     assert (told["step"], told["max_iter"], told["tol"], told["start"]) == ("safe", 30, 1e-7, "random")
     assert (told["time_limit"], told["callback"], told["verify"]) == (None, None, True)
-    assert told["scale"] == pytest.approx(np.sqrt(9 / (9 * 2)))
+    assert told["start_scale"] == pytest.approx(np.sqrt(9 / (9 * 2)))
     start = np.random.default_rng(1).standard_normal((9, 2))
     given = {"start": start, "callback": lambda iteration, facts: False, "time_limit": 60, "tol": 0.5}
     done = sc.complete(X, method="smcnn", rank=2, solver="lbfgs", **given)
     told = done.params
-    assert (told["max_iter"], told["start"], told["scale"], told["callback"]) == (10_000, "given", None, "given")
+    assert (told["max_iter"], told["start"], told["start_scale"], told["callback"]) == (10_000, "given", None, "given")
     assert (told["time_limit"], told["tol"]) == (60.0, 0.5)
     assert "step" not in told
     assert done.history
     with pytest.warns(NotConvergedWarning):
-        stepped = sc.complete(X, method="smcnn", rank=2, solver="descent", step=1e-3, max_iter=3, scale=0.25)
-    assert (stepped.params["step"], stepped.params["scale"]) == (1e-3, 0.25)
+        stepped = sc.complete(X, method="smcnn", rank=2, solver="descent", step=1e-3, max_iter=3, start_scale=0.25)
+    assert (stepped.params["step"], stepped.params["start_scale"]) == (1e-3, 0.25)
 
 
 @pytest.mark.parametrize(("step", "never"), [(0.0626, True), (0.0624, False)])

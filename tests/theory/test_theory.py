@@ -395,7 +395,7 @@ class TestOnTheLibrarysDescent:
     def test_a_step_that_cannot_settle_fails(self, S0):
         step = 0.3 / np.linalg.norm(S0, 2)  # above 1/4: the bound near the optimum
         with pytest.warns(NotConvergedWarning, match="cannot settle"):
-            done = descended(S0, rank=5, penalty=0.1, step=step, scale=0.01, max_iter=900, tol=0)
+            done = descended(S0, rank=5, penalty=0.1, step=step, start_scale=0.01, max_iter=900, tol=0)
         # The start is near V = 0, where the gradient is small; from then on it never is again.
         check = theory.convergence(done.history[100:], done.certificate.lower_bound)
         assert not check.holds and not check.decreases

@@ -20,6 +20,7 @@ from simcomplete._method.settings import Settings
 from simcomplete._method.spec import Method
 from simcomplete._registry import find
 from simcomplete._result.completion import Completion
+from simcomplete._result.html import Election
 from simcomplete._rows.budget import available_bytes, readable
 from simcomplete._rows.progress import track
 from simcomplete.errors import DiskFullError, InputError, SimcompleteError
@@ -75,14 +76,18 @@ def complete_auto(
         check_memory(method, problem, settings, checked)
         return _run_usual(problem, settings, method, checked)
     short = _too_large(methods, problem, settings, given, objective)
-    table = score_all(methods, hold_out(problem, settings), given, objective, budget, shared, settings.progress, short)
+    final = max(m.work(sizes_of(problem, settings), m.own(_fitting(m, given, objective))) for m in methods) / FLOPS
+    holdout = hold_out(problem, settings)
+    table = score_all(methods, holdout, given, objective, budget, shared, settings.progress, short, final)
     return _run_best(problem, settings, table, given, objective)
 
 
 def _names(elect: Any) -> Sequence[Any]:
     """The methods to compare: the usual ones, or those that were named."""
     if elect is not None and not isinstance(elect, (list, tuple)):
-        raise InputError(f"elect={elect!r} is not a list of methods; give names, such as ['smcnn', 'posterior']")
+        raise InputError(
+            f"elect={elect!r} is not a list of methods; give names, such as ['smcnn', 'posterior']", about=("elect",)
+        )
     return elect or DEFAULT_METHODS
 
 
@@ -95,10 +100,12 @@ def score_all(
     shared: Mapping[str, Any],
     progress: bool | None,
     short: Mapping[str, str] | None = None,
+    final: float = 0.0,
 ) -> ScoreTable:
     """Score the methods that the budget has room for, cheapest first; sizes decide, not the clock.
 
-    `short` has a note for every method that would not fit into memory.
+    `short` has a note for every method that would not fit into memory, `final` the seconds that the best may take on
+    all data: with the others', what progress is measured by.
     """
     own = {method.name: method.own(_fitting(method, given, objective)) for method in methods}
     seconds = {method.name: method.work(holdout.sizes, own[method.name]) / FLOPS for method in methods}
@@ -113,9 +120,11 @@ def score_all(
             notes[method.name] = f"not tried: about {seconds[method.name]:.1f} s, beyond the budget of {budget:g} s"
         else:
             left -= seconds[method.name]
+    planned = [0.0 if method.name in notes else seconds[method.name] for method in methods]
+    share = (sum(planned) + 1) / (sum(planned) + final + 1)
     return [
         _row(method, notes[method.name]) if method.name in notes else score(method, holdout, own[method.name])
-        for method in track(methods, "comparing methods", progress)
+        for method in track(methods, "comparing methods", progress, weights=[s + 0.1 for s in planned], share=share)
     ]
 
 
@@ -158,7 +167,7 @@ def _run_usual(problem: Problem, settings: Settings, method: Method, own: dict[s
     except NUMBERS_FAILED as failure:
         done = find("overlap").run(problem, settings, {})
         warnings = [f"auto: {method.name} failed: {' '.join(str(failure).split())}; this is S0"]
-    return Elected(replace(done, election=[], params={**done.params, "chosen_by": "auto"}), warnings)
+    return Elected(replace(done, election=Election(), params={**done.params, "chosen_by": "auto"}), warnings)
 
 
 def _run_best(
@@ -181,10 +190,10 @@ def _run_best(
             warnings.append(f"auto: {row['method']} {row['note']}; taking the next best")
             continue
         row["note"] = "elected" + (f", {row['note']}" if row["note"] else "")
-        return Elected(replace(done, election=table, params={**done.params, "chosen_by": "auto"}), warnings)
+        return Elected(replace(done, election=Election(table), params={**done.params, "chosen_by": "auto"}), warnings)
     reasons = "; ".join(f"{row['method']}: {row['note']}" for row in table)
     warnings.append(f"auto: no method could be elected ({reasons}); this is S0")
-    return Elected(replace(find("overlap").run(problem, settings, {}), election=table), warnings)
+    return Elected(replace(find("overlap").run(problem, settings, {}), election=Election(table)), warnings)
 
 
 def _without_comparison(problem: Problem) -> str | None:
@@ -192,8 +201,7 @@ def _without_comparison(problem: Problem) -> str | None:
     if isinstance(problem, CandidatesQueries) and problem.n_candidates >= MIN_CANDIDATES:
         return None
     if not isinstance(problem, Similarities):
-        plain = problem.measure.metric == "cosine" and not problem.measure.positive
-        return "posterior" if plain else "smcnn"
+        return "smcnn" if problem.measure.positive else "posterior"
     # Only similarities: with an exact block the posterior filter, else the nearest valid matrix while it is affordable.
     if problem.n_exact is not None and problem.n_exact < problem.n:
         return "posterior"

@@ -101,11 +101,11 @@ def hold_out(problem: Problem, settings: Settings) -> Holdout:
     hidden = np.isnan(to_numpy(Q.array))[rng.integers(Q.n, size=held)]
     true, rest = (to_numpy(P.take(np.sort(some))) for some in (order[:held], order[held:]))
     others = HeldRows(P.like(rest))
-    shown = CandidatesQueries(others, HeldRows(P.like(np.where(hidden, np.nan, true))), problem.measure, progress=False)
-    whole = CandidatesQueries(others, HeldRows(P.like(true)), problem.measure, progress=False)
+    some, measure = HeldRows(P.like(np.where(hidden, np.nan, true))), problem.measure
+    shown = CandidatesQueries(others, some, measure, progress=settings.progress)
+    whole = CandidatesQueries(others, HeldRows(P.like(true)), measure, progress=False)
     truth = np.asarray(to_numpy(whole.operator.dense())[others.n :], dtype=np.float64)
-    quiet = replace(settings, rank=min(settings.rank, shown.n), progress=False, out=None)
-    return Holdout(shown, quiet, truth)
+    return Holdout(shown, replace(settings, rank=min(settings.rank, shown.n), out=None), truth)
 
 
 def own_parameters(method: Method, params: Mapping[str, Any]) -> dict[str, Any]:

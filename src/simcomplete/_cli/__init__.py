@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from simcomplete._cli.interrupts import hold
 from simcomplete._cli.streams import prepare
 from simcomplete.errors import MissingExtraError, optional
 
@@ -13,6 +14,7 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line, or say what to install when its packages are missing."""
     prepare()
+    hold()
     try:
         for module in ("typer", "rich"):
             optional(module, extra="cli", purpose="the command line")

@@ -8,14 +8,16 @@ from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from simcomplete._cli import compare, complete, demo, match, methods, search
+from simcomplete._cli import compare, complete, demo, impute, match, methods, repair, search
+from simcomplete._cli.interrupts import release
 from simcomplete._cli.output import print_line, say
+from simcomplete._cli.spoken import in_options
 from simcomplete._cli.streams import finish
 from simcomplete._reproduction import command as paper
 from simcomplete._version import __version__
-from simcomplete.errors import NotConvergedWarning, SimcompleteError
+from simcomplete.errors import InputError, NotConvergedWarning, SimcompleteError
 
 # The base class of typer's errors; the module that has it depends on typer's version.
 CommandError: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
@@ -29,12 +31,19 @@ class Group(TyperGroup):
     """Commands whose errors are one line on standard error, never a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; an interruption ends it with one line, too."""
+        """Run a command; an interruption ends it with one line, too, and errors speak of the command's options."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             say("interrupted")
             raise typer.Exit(INTERRUPTED) from None
+        except InputError as error:
+            raise InputError(in_options(str(error), error.about, self._options(ctx.invoked_subcommand))) from error
+
+    def _options(self, command: str | None) -> dict[str, str]:
+        """The options of a command by the names of their variables, each as it is written out."""
+        known = self.commands[command].params if command is not None and command in self.commands else []
+        return {p.name: max(p.opts, key=len) for p in known if p.name and p.param_type_name == "option"}
 
     def main(self, args: Any = None, *, standalone_mode: bool = True, **extra: Any) -> Any:  # type: ignore[override]
         """Run the command line; every error becomes a line on standard error and an exit code.
@@ -100,17 +109,35 @@ def _show(message: Warning | str, category: type[Warning], *rest: Any, **more: A
     say(f"warning: {' '.join(str(message).split())}")
 
 
+class Interruptible(TyperCommand):
+    """A command that an interruption ends from its first line on, also one that came while arguments were read."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        release()
+        return super().invoke(ctx)
+
+
+def make_interruptible(commands: typer.Typer) -> None:
+    """Make every command, also of groups inside, an `Interruptible`."""
+    for command in commands.registered_commands:
+        command.cls = Interruptible
+    for group in commands.registered_groups:
+        if group.typer_instance is not None:
+            make_interruptible(group.typer_instance)
+
+
 app = typer.Typer(
     cls=Group,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # the panels of rich cut the names of options where the terminal is narrow
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Similarity matrices from samples with missing values.",
 )
-for module in (demo, complete, search, match, compare, methods, paper):
+for module in (demo, complete, search, match, impute, repair, compare, methods, paper):
     module.register(app)
+make_interruptible(app)
 
 
 @app.callback()

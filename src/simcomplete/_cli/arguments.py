@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import re
+import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from simcomplete.datasets import Table, read_table
-from simcomplete.errors import InputError
+from simcomplete.datasets._columns import AbsentColumnsError
+from simcomplete.errors import InputError, SimcompleteError
 
+# The name of standard input and of standard output.
+STANDARD = Path("-")
+# The options of the parameters of `read_table`.
+READ_OPTIONS = {
+    **{name: name for name in ("key", "format", "separator", "decimal", "id", "drop", "columns")},
+    "missing": "missing-value",
+}
 # A file of fewer bytes is read whole.
 READ_BELOW_BYTES = 2**28
 
@@ -71,34 +83,137 @@ def parse_positions(text: str, n: int) -> list[int]:
     return positions
 
 
+def parse_columns(texts: Sequence[str] | None) -> list[str]:
+    """Read names of columns, separated by commas; a name with a comma in it is quoted.
+
+    Examples
+    --------
+    >>> parse_columns(["a,b", '"c, d"'])
+    ['a', 'b', 'c, d']
+    """
+    cells = [cell.strip() for line in csv.reader(texts or [], skipinitialspace=True) for cell in line]
+    return [cell for cell in cells if cell]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the files of a command are read: the options of `simcomplete.datasets.read_table`."""
+
+    key: str | None = None
+    header: bool | None = None
+    missing: tuple[str, ...] = ()
+    decimal: str | None = None
+    separator: str | None = None
+    format: str | None = None
+    id: str | None = None
+    drop: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        missing: Sequence[str] | None = None,
+        drop: Sequence[str] | None = None,
+        columns: Sequence[str] | None = None,
+        **others: Any,
+    ) -> Reading:
+        """Take the options of a command as typer gives them."""
+        separator = others.pop("separator", None)
+        return cls(
+            missing=tuple(missing or ()),
+            separator="\t" if separator in ("\\t", "tab") else separator,
+            drop=tuple(parse_columns(drop)),
+            columns=tuple(parse_columns(columns)),
+            **others,
+        )
+
+    def of_file(self, path: Path, *, texts: Sequence[Path], archives: Sequence[Path]) -> dict[str, Any]:
+        """Return the options for one of several files: those for text and for archives only where they apply."""
+        is_text = path in texts
+        return {
+            "key": self.key if path in archives else None,
+            "header": self.header if is_text else None,
+            "decimal": self.decimal if is_text else None,
+            "separator": self.separator if is_text else None,
+            "missing": [value for value in self.missing if is_text or _is_number(value)],
+            "format": self.format,
+            "id": self.id,
+            "drop": self.drop,
+            "columns": self.columns,
+        }
+
+
 def is_read_by_block(path: Path) -> bool:
     """Whether a file is given to the library as a path, to be read block by block: a .zarr, or a large .npy."""
     kind = path.suffix.lower()
     return kind == ".zarr" or (kind == ".npy" and path.is_file() and path.stat().st_size > READ_BELOW_BYTES)
 
 
-def read_tables(paths: Sequence[Path], key: str | None, header: bool | None) -> list[Table]:
-    """Read the files of one command, which must have the same columns.
+def read_tables(
+    paths: Sequence[Path], key: str | None = None, header: bool | None = None, reading: Reading | None = None
+) -> list[Table]:
+    """Read the files of one command; `-` is standard input. The library matches their columns by name.
 
-    `key` is passed on for .npz files and `header` for text; where there are no such files, the first file refuses them.
+    An option for text or for archives is passed on to such files; where there are none, the first file refuses it. A
+    column to drop must be in one of the files.
     """
-    archives = [path for path in paths if path.suffix.lower() == ".npz"] or paths[:1]
-    texts = [path for path in paths if path.suffix.lower() in (".csv", ".tsv")] or paths[:1]
-    read = [
-        read_table(path, key if path in archives else None, header=header if path in texts else None) for path in paths
-    ]
-    for path, table in zip(paths[1:], read[1:], strict=True):
-        _same_columns(paths[0], read[0].columns, path, table.columns)
-    return read
+    how = reading or Reading(key, header)
+    if sum(path == STANDARD for path in paths) > 1:
+        raise InputError("standard input (-) was given twice, and can be read once; give a file for one of them")
+    archives = [path for path in paths if path.suffix.lower() == ".npz" or path == STANDARD] or paths[:1]
+    texts = [path for path in paths if _may_be_text(path, how.format)] or paths[:1]
+    absent: list[AbsentColumnsError] = []
+    try:
+        tables = [_read(path, how.of_file(path, texts=texts, archives=archives), absent, len(paths)) for path in paths]
+        if len(absent) == len(paths) and paths and set.intersection(*(set(error.names) for error in absent)):
+            raise absent[0]
+    except SimcompleteError as error:
+        error.args = (reading_in_options(str(error)),)
+        raise
+    return tables
 
 
-def _same_columns(first: Path, one: list[str] | None, second: Path, two: list[str] | None) -> None:
-    """Refuse tables with equally many columns of different names, which would be matched by position."""
-    if one is None or two is None or len(one) != len(two):
-        return  # no names to compare, or different widths, which the library refuses
-    different = next((i for i, names in enumerate(zip(one, two, strict=True)) if names[0] != names[1]), None)
-    if different is not None:
-        raise InputError(
-            f"column {different + 1} is {one[different]!r} in {first} and {two[different]!r} in {second}; "
-            "both files need the same columns in the same order"
-        )
+def _read(path: Path, options: dict[str, Any], absent: list[AbsentColumnsError], n_files: int) -> Table:
+    """Read one file, without the columns to drop that it does not have; note those."""
+    source = sys.stdin.buffer if path == STANDARD else path
+    try:
+        return read_table(source, **options)
+    except AbsentColumnsError as error:
+        if n_files == 1 or path == STANDARD:  # no other file can have them, or this one cannot be read again
+            raise
+        absent.append(error)
+        return read_table(path, **{**options, "drop": [name for name in options["drop"] if name not in error.names]})
+
+
+def reading_in_options(message: str) -> str:
+    """Write the parameters that a message of the readers names as options of the command line.
+
+    Examples
+    --------
+    >>> reading_in_options("say missing=; or header=False, or decimal=',' for a fraction, or drop='a b'")
+    "say --missing-value; or --no-header, or --decimal , for a fraction, or --drop 'a b'"
+    """
+    message = message.replace("header=True", "--header").replace("header=False", "--no-header")
+
+    def option(found: re.Match[str]) -> str:
+        value = found["value"] or ""
+        plain = value[1:-1] if len(value) > 2 and not re.search(r"[\s;|'\"]", value[1:-1]) else value
+        return f"--{READ_OPTIONS[found['name']]}" + (f" {plain}" if plain else "")
+
+    return re.sub(rf"(?<![\w-])(?P<name>{'|'.join(READ_OPTIONS)})=(?P<value>'[^']*')?", option, message)
+
+
+def _may_be_text(path: Path, kind: str | None) -> bool:
+    name = path.name.lower()
+    for ending in (".gz", ".bz2", ".xz"):
+        name = name.removesuffix(ending)
+    return name.endswith((".csv", ".tsv")) or kind == "csv" or (path == STANDARD and kind is None)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

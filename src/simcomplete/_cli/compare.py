@@ -1,4 +1,4 @@
-"""`simcomplete compare`: which method is best for these data, measured by hiding values of complete rows."""
+"""`simcomplete compare`: which method is best for these data, measured by hiding values."""
 
 from __future__ import annotations
 
@@ -8,11 +8,25 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from simcomplete._cli.arguments import parse_parameters, read_tables
-from simcomplete._cli.options import AsJson, Seed
+from simcomplete._cli.arguments import STANDARD, Reading, parse_parameters, read_tables
+from simcomplete._cli.options import (
+    AsJson,
+    Columns,
+    Decimal,
+    Drop,
+    Header,
+    Id,
+    InputFormat,
+    Key,
+    MissingValue,
+    NoProgress,
+    Quiet,
+    Seed,
+    Separator,
+)
 from simcomplete._cli.output import print_json, print_line, print_table
-from simcomplete._compare.compare import compare_methods, summarise
-from simcomplete._report.compare_page import COMPARE_HEAD, COMPARE_TEXT, compare_cells, write_comparison
+from simcomplete._compare.compare import compare_methods, summarise, winner
+from simcomplete._report.compare_page import comparison_table, write_comparison
 from simcomplete._report.page import require_packages
 from simcomplete.errors import InputError
 
@@ -23,8 +37,10 @@ def register(app: typer.Typer) -> None:
 
 
 def compare(
-    data: Annotated[Path, Argument(metavar="DATA", help="Complete rows: .npy, .npz, .csv or .parquet.")],
-    missing: Annotated[float, Option(help="Share of the values to hide.")] = 0.8,
+    data: Annotated[Path, Argument(metavar="DATA", help="Rows: .csv, .parquet, .npy, .npz ...; - reads them.")],
+    missing: Annotated[
+        float | None, Option(help="Share of the values to hide; 0.8, or 0.2 where some are missing already.")
+    ] = None,
     pattern: Annotated[str, Option(help="random, square, stripes or by_value.")] = "random",
     shape: Annotated[
         str | None, Option(metavar="ROWSxCOLUMNS", help="Shape of the images that the rows are, as 28x28.")
@@ -41,20 +57,37 @@ def compare(
     output: Annotated[Path, Option("--output", "-o", metavar="DIR", help="Folder for rows and page.")] = Path(
         "simcomplete-compare"
     ),
-    key: Annotated[str | None, Option(help="Name of the array in .npz files.")] = None,
-    header: Annotated[
-        bool | None, Option("--header/--no-header", help="Whether the first line of .csv files names the columns.")
-    ] = None,
+    id: Id = None,
+    drop: Drop = None,
+    columns: Columns = None,
+    missing_value: MissingValue = None,
+    decimal: Decimal = None,
+    separator: Separator = None,
+    format: InputFormat = None,
+    key: Key = None,
+    header: Header = None,
     seed: Seed = 0,
-    no_progress: Annotated[bool, Option("--no-progress", help="Show no progress.")] = False,
+    no_progress: NoProgress = False,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Hide values of complete rows, and compare the errors of the methods.
+    """Hide values, and compare the errors of the methods.
 
     Rows are written as they are made; a run that was interrupted continues where it stopped.
     """
     require_packages()
-    (samples,) = read_tables([data], key, header)
+    reading = Reading.of(
+        id=id,
+        drop=drop,
+        columns=columns,
+        missing=missing_value,
+        decimal=decimal,
+        separator=separator,
+        format=format,
+        key=key,
+        header=header,
+    )
+    (samples,) = read_tables([data], reading=reading)
     chosen = [name for text in methods or [] for name in text.replace(" ", "").split(",") if name]
     rows = compare_methods(
         samples,
@@ -69,14 +102,18 @@ def compare(
         seed=seed,
         params=parse_parameters(param or [], taken=["method", "random_state", "progress"]),
         path=output / "rows.jsonl",
-        progress=False if no_progress else None,
+        progress=False if no_progress or quiet else None,
     )
     summary = summarise(rows)
-    page = write_comparison(output, summary, rows)
+    name = "standard input" if data == STANDARD else data.name
+    page = write_comparison(output, summary, rows, name)
     if as_json:
-        print_json({"output": str(page), "summary": summary, "rows": rows})
-    else:
-        print_table(COMPARE_HEAD, [compare_cells(row) for row in summary], text=COMPARE_TEXT)
+        best = summary[0]["method"] if summary[0]["error"] is not None else None
+        print_json({"data": str(data), "winner": best, "output": str(page), "summary": summary, "rows": rows})
+    elif not quiet:
+        print_line(f"{name}: {winner(summary)}")
+        print()
+        print_table(*comparison_table(summary))
         print()
         print_line(f"page: {page}")
 

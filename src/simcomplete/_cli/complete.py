@@ -9,9 +9,26 @@ from typing import Annotated, Any
 from typer import Argument, Option, Typer
 
 from simcomplete import _api as api
-from simcomplete._cli.arguments import is_read_by_block, parse_parameters, read_tables
-from simcomplete._cli.options import AsJson, Overwrite
+from simcomplete._cli.arguments import STANDARD, Reading, is_read_by_block, parse_parameters, read_tables
+from simcomplete._cli.options import (
+    AsJson,
+    Columns,
+    Decimal,
+    Drop,
+    Header,
+    Id,
+    InputFormat,
+    Key,
+    MissingValue,
+    NoProgress,
+    Overwrite,
+    Quiet,
+    Separator,
+)
 from simcomplete._cli.output import print_json, print_line, print_table, say
+from simcomplete._cli.outputs import TABLE_FORMATS, LabelledTable, check_names, check_output, write_table
+from simcomplete._result.completion import Completion
+from simcomplete._rows.xp import to_numpy
 from simcomplete.errors import InputError
 
 # The library's own defaults.
@@ -27,18 +44,23 @@ def register(app: Typer) -> None:
 
 def complete(
     candidates: Annotated[
-        Path, Argument(metavar="CANDIDATES", help="Complete rows: .npy, .npz, .csv, .parquet or .zarr.")
+        Path, Argument(metavar="CANDIDATES", help="Complete rows: .csv, .parquet, .npy, .zarr ...; - reads them.")
     ],
     queries: Annotated[
         Path | None,
         Argument(metavar="QUERIES", help="Incomplete rows. Without them, any of CANDIDATES may be incomplete."),
     ] = None,
     *,
-    output: Annotated[Path, Option("--output", "-o", metavar="OUT", help="Folder to save to.")],
+    output: Annotated[
+        Path,
+        Option("--output", "-o", metavar="OUT", help="Folder to save to, or .csv, .parquet, .npz, .npy; - prints CSV."),
+    ],
     method: Annotated[str, Option(help="A name from: simcomplete methods.")] = DEFAULT["method"],
     rank: Annotated[int | None, Option(help="Largest rank; min(100, rows) by default.")] = DEFAULT["rank"],
     penalty: Annotated[float, Option(help="Weight of the penalty.")] = DEFAULT["penalty"],
     metric: Annotated[str, Option(help="cosine or pearson.")] = DEFAULT["metric"],
+    center: Annotated[str | None, Option(help="Take the mean or the median off every feature.")] = DEFAULT["center"],
+    scale: Annotated[str | None, Option(help="Divide every feature: sd or robust.")] = DEFAULT["scale"],
     min_overlap: Annotated[int, Option(help="Pairs with fewer common features have no similarity.")] = DEFAULT[
         "min_overlap"
     ],
@@ -52,24 +74,44 @@ def complete(
     param: Annotated[
         list[str] | None, Option(metavar="NAME=VALUE", help="A parameter of the method; repeatable.")
     ] = None,
-    key: Annotated[str | None, Option(help="Name of the array in .npz files.")] = None,
-    header: Annotated[
-        bool | None, Option("--header/--no-header", help="Whether the first line of .csv files names the columns.")
-    ] = None,
+    id: Id = None,
+    drop: Drop = None,
+    columns: Columns = None,
+    missing_value: MissingValue = None,
+    decimal: Decimal = None,
+    separator: Separator = None,
+    format: InputFormat = None,
+    key: Key = None,
+    header: Header = None,
     seed: Annotated[int, Option(help="Seed for everything random.")] = DEFAULT["random_state"],
     memory: Annotated[str | None, Option(help="Memory for one block of rows, such as 500MB.")] = DEFAULT["memory"],
     overwrite: Overwrite = False,
-    no_progress: Annotated[bool, Option("--no-progress", help="Show no progress.")] = False,
+    no_progress: NoProgress = False,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Complete the similarities of rows with missing values and save the result."""
-    if output.exists() and not overwrite:  # before the work, not after it
-        raise InputError(f"{output} exists already; choose another name, or replace it with --overwrite")
+    ending = check_output(output, TABLE_FORMATS, overwrite, folder=True)  # before the work, not after it
+    if output == STANDARD and as_json:
+        raise InputError("--output - and --json both write to standard output; leave one out")
+    reading = Reading.of(
+        id=id,
+        drop=drop,
+        columns=columns,
+        missing=missing_value,
+        decimal=decimal,
+        separator=separator,
+        format=format,
+        key=key,
+        header=header,
+    )
     settings: dict[str, Any] = {
         "method": method,
         "rank": rank,
         "penalty": penalty,
         "metric": metric,
+        "center": center,
+        "scale": scale,
         "min_overlap": min_overlap,
         "epsilon": epsilon,
         "positive": positive,
@@ -77,31 +119,58 @@ def complete(
         "keep_candidates": keep_candidates,
         "clip": clip,
         "random_state": seed,
-        "progress": False if no_progress else None,
+        "progress": False if no_progress or quiet else None,
         "memory": memory,
     }
     method_parameters = parse_parameters(param or [], taken=list(DEFAULT))
-    P, Q = read_samples(candidates, queries, key, header)
+    P, Q = read_samples(candidates, queries, reading)
+    check_names(output, getattr(P, "labels", None))
     done = api.complete(P, Q, **settings, **method_parameters)
-    done.save(output, overwrite=overwrite)
+    if ending:
+        write_table(output, similarity_table(done))
+    else:
+        done.save(output, overwrite=overwrite)
     if not done.status.ok:
         say(f"warning: {done.status}")
     facts = done.summary()
     if as_json:
         print_json({"output": str(output), **facts})
-    else:
+    elif not quiet and output != STANDARD:
         _print_summary(facts, str(done.status))
         print()
         print_line(f"saved: {output}")
 
 
-def read_samples(candidates: Path, queries: Path | None, key: str | None, header: bool | None) -> tuple[Any, Any]:
+def similarity_table(done: Completion) -> LabelledTable:
+    """Return all similarities, or those of queries (rows) with candidates (columns), as a table to write.
+
+    Where rows have no labels they are counted from 0, queries and candidates each for themselves.
+    """
+    apart = not done.all_rows_are_queries
+    first = done.n - done.n_queries  # the first query; 0 where every row is a query
+    labels = done.labels or [str(i) for i in (*range(first), *range(done.n - first))]
+    return LabelledTable(
+        lambda part: to_numpy(done.similarity(slice(first + part.start, first + part.stop), "candidates")),
+        labels[first:],
+        labels[: done.n_candidates],
+        kind="query" if apart else "row",
+        name="similarity",
+        dtype=to_numpy(done.similarity(slice(first, first + 1), slice(0, 1))).dtype,
+    )
+
+
+def read_samples(candidates: Path, queries: Path | None, reading: Reading) -> tuple[Any, Any]:
     """Read the files; candidates that are read by block are returned as a path."""
     others = [] if queries is None else [queries]
-    if is_read_by_block(candidates):
-        samples: list[Any] = [candidates, *read_tables(others, key, header)]
+    if not is_read_by_block(candidates):
+        samples: list[Any] = list(read_tables([candidates, *others], reading=reading))
+    elif reading.id or reading.drop or reading.columns or reading.missing:
+        raise InputError(
+            f"{candidates} is read block by block, all columns as they are; --id, --drop, --columns and "
+            "--missing-value need a table that fits into memory: give one of .csv or .parquet"
+        )
     else:
-        samples = read_tables([candidates, *others], key, header)
+        samples = [candidates, *read_tables(others, reading=reading)]
     return samples[0], samples[1] if others else None
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from simcomplete._cli.options import AsJson, Seed
+from simcomplete._cli.options import AsJson, Quiet, Seed
 from simcomplete._cli.output import print_json, print_line, print_table
 
 
@@ -24,6 +24,7 @@ def demo(
     missing: Annotated[float, typer.Option(help="Share of each query's pixels to hide, 0 to 1.")] = 0.8,
     candidates: Annotated[int, typer.Option(help="How many complete digits.")] = 1000,
     queries: Annotated[int, typer.Option(help="How many incomplete digits.")] = 200,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare methods on bundled digits with missing pixels."""
@@ -39,6 +40,7 @@ def demo(
     if as_json:
         print_json({**result.as_dict(), "page": str(page)})
         return
-    print_table(HEAD, [cells(row) for row in result.rows], TEXT)
-    print()
-    print_line(f"page: {page}")
+    if not quiet:
+        print_table(HEAD, [cells(row) for row in result.rows], TEXT)
+        print()
+        print_line(f"page: {page}")

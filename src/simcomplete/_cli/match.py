@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import Annotated, Any
 
 from typer import Argument, Option, Typer
 
 from simcomplete import _api as api
+from simcomplete._cli.arguments import STANDARD, Reading
 from simcomplete._cli.complete import read_samples
-from simcomplete._cli.options import AsJson, Overwrite
+from simcomplete._cli.options import (
+    AsJson,
+    Columns,
+    Decimal,
+    Drop,
+    Header,
+    Id,
+    InputFormat,
+    Key,
+    MissingValue,
+    Overwrite,
+    Quiet,
+    Seed,
+    Separator,
+)
 from simcomplete._cli.output import print_json, print_line, print_table
+from simcomplete._cli.outputs import RECORD_FORMATS, check_output, write_records
 from simcomplete._result.completion import Completion
-from simcomplete._rows.atomic import replacing
 from simcomplete.errors import InputError
 
 HEAD = ("query", "candidate", "copy", "exact", "near", "rough", "kind")
@@ -30,38 +43,54 @@ def match(
     queries: Annotated[Path, Argument(metavar="QUERIES", help="Rows that may be some of them, with values missing.")],
     *,
     output: Annotated[
-        Path | None, Option("--output", "-o", metavar="FILE.csv", help="Write a .csv file instead.")
+        Path | None,
+        Option("--output", "-o", metavar="FILE", help="Write .csv, .parquet or .json instead; - prints CSV."),
     ] = None,
     prior: Annotated[float | None, Option(help="Share of queries that are copies, where it is known.")] = None,
     above: Annotated[float, Option(min=0.0, max=1.0, help="Only queries that are copies with this probability.")] = 0.0,
     effort: Annotated[str, Option(help="full, fast or best.")] = "full",
-    key: Annotated[str | None, Option(help="Name of the array in .npz files.")] = None,
-    header: Annotated[
-        bool | None, Option("--header/--no-header", help="Whether the first line of .csv files names the columns.")
-    ] = None,
-    seed: Annotated[int, Option(help="Seed for everything random.")] = 0,
+    id: Id = None,
+    drop: Drop = None,
+    columns: Columns = None,
+    missing_value: MissingValue = None,
+    decimal: Decimal = None,
+    separator: Separator = None,
+    format: InputFormat = None,
+    key: Key = None,
+    header: Header = None,
+    seed: Seed = 0,
     overwrite: Overwrite = False,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Find for every query the candidate that it may be a copy of, and how likely that is."""
-    if output is not None and output.exists() and not overwrite:
-        raise InputError(f"{output} exists already; choose another name, or replace it with --overwrite")
-    P, Q = read_samples(candidates, queries, key, header)
+    if output is not None:
+        check_output(output, RECORD_FORMATS, overwrite)  # before the work, not after it
+        if output == STANDARD and as_json:
+            raise InputError("--output - and --json both write to standard output; leave one out")
+    reading = Reading.of(
+        id=id,
+        drop=drop,
+        columns=columns,
+        missing=missing_value,
+        decimal=decimal,
+        separator=separator,
+        format=format,
+        key=key,
+        header=header,
+    )
+    P, Q = read_samples(candidates, queries, reading)
     own: dict[str, Any] = {"effort": effort, "copies": True, "prior": prior}
     done = api.complete(P, Q, method="posterior", random_state=seed, progress=False, **own)
     rows = _matches(done, above)
+    document = {"candidates": done.n_candidates, "queries": done.n_queries, "matches": rows}
     if output is not None:
-        text = io.StringIO(newline="")
-        csv.writer(text).writerows([HEAD, *([row[name] for name in HEAD] for row in rows)])
-        table = text.getvalue().encode("utf-8", errors="surrogateescape")
-        with replacing(output, needed=len(table)) as draft:
-            draft.write_bytes(table)
+        write_records(output, HEAD, [[row[name] for name in HEAD] for row in rows], document)
     if as_json:
-        written = {} if output is None else {"output": str(output)}
-        print_json({"candidates": done.n_candidates, "queries": done.n_queries, "matches": rows, **written})
+        print_json({**document, **({} if output is None else {"output": str(output)})})
     elif output is None:
         print_table(HEAD, [tuple(str(row[name]) for name in HEAD) for row in rows], text=(0, 1, 6))
-    else:
+    elif not quiet and output != STANDARD:
         print_line(f"saved: {output}")
 
 

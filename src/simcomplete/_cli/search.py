@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from simcomplete._cli.arguments import parse_positions
-from simcomplete._cli.options import AsJson, Overwrite
+from simcomplete._cli.arguments import STANDARD, parse_positions
+from simcomplete._cli.options import AsJson, Overwrite, Quiet
 from simcomplete._cli.output import print_json, print_line, print_table
+from simcomplete._cli.outputs import RECORD_FORMATS, check_output, write_records
 from simcomplete._result.completion import Completion
 from simcomplete._result.load import load
-from simcomplete._rows.atomic import replacing
 from simcomplete.errors import InputError
+
+LEVEL = 0.9  # of the intervals; the default of `Completion.interval`
 
 
 def register(app: typer.Typer) -> None:
@@ -30,51 +30,64 @@ def search(
         str | None, typer.Option(metavar="ROWS", help="Which queries, counted from 0: 3, or 0,5, or 10:20.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE.csv", help="Write a .csv file instead.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write .csv, .parquet or .json instead; - prints CSV."),
     ] = None,
     overwrite: Overwrite = False,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the candidates that are most similar to each query."""
-    if output is not None and output.exists() and not overwrite:
-        raise InputError(f"{output} exists already; choose another name, or replace it with --overwrite")
+    if output is not None:
+        check_output(output, RECORD_FORMATS, overwrite)
+        if output == STANDARD and as_json:
+            raise InputError("--output - and --json both write to standard output; leave one out")
     done = load(saved)
     wanted = list(range(done.n_queries)) if rows is None else parse_positions(rows, done.n_queries)
     neighbours = _neighbours(done, wanted, k)
-    lines = [
-        (_row_name(query), str(place), _row_name(hit), f"{hit['similarity']:.6g}")
+    document = {"method": done.method, "k": k, "queries": neighbours}
+    head = ["query", "rank", "candidate", "score", *(["low", "high"] if done.interval_model is not None else [])]
+    records = [
+        (_row_name(query), rank, _row_name(hit), *(hit[name] for name in ("similarity", "low", "high") if name in hit))
         for query in neighbours
-        for place, hit in enumerate(query["nearest"], start=1)
+        for rank, hit in enumerate(query["nearest"], start=1)
     ]
-    head = ("query", "place", "candidate", "similarity")
     if output is not None:
-        text = io.StringIO(newline="")
-        csv.writer(text).writerows([head, *lines])
-        table = text.getvalue().encode("utf-8", errors="surrogateescape")
-        with replacing(output, needed=len(table)) as draft:
-            draft.write_bytes(table)
+        write_records(output, head, records, document)
     if as_json:
         written = {} if output is None else {"output": str(output)}
-        print_json({"method": done.method, "k": k, "queries": neighbours, **written})
+        print_json({**document, **written})
     elif output is None:
+        lines = [
+            [str(cell) if isinstance(cell, (str, int)) else f"{cell:.6g}" for cell in record] for record in records
+        ]
         print_table(head, lines, text=(0, 2))
-    else:
+    elif not quiet and output != STANDARD:
         print_line(f"saved: {output}")
 
 
 def _neighbours(done: Completion, wanted: list[int], k: int) -> list[dict[str, Any]]:
     first = done.n - done.n_queries  # the first query; 0 where every row is a query
-    ids, scores = done.search(k=k, rows=[first + i for i in wanted])
+    found = done.search(k=k, rows=[first + i for i in wanted])
+    numbers = {"similarity": found.scores}
+    if done.interval_model is not None:
+        numbers["low"], numbers["high"] = found.bounds(done.interval_model, LEVEL)
     return [
         {
             "row": i,
             **_label(done, first + i),
-            "nearest": [
-                {"row": j, **_label(done, j), "similarity": score}
-                for j, score in zip(near.tolist(), values.tolist(), strict=True)
-            ],
+            "nearest": _hits(done, near, {key: of[at] for key, of in numbers.items()}),
         }
-        for i, near, values in zip(wanted, ids, scores, strict=True)
+        for at, (i, near) in enumerate(zip(wanted, found.ids, strict=True))
+    ]
+
+
+def _hits(done: Completion, near: Any, numbers: dict[str, Any]) -> list[dict[str, Any]]:
+    """Describe the neighbours of a row, with their intervals where the result has some."""
+    return [
+        {"row": j, **_label(done, j), **{name: of[place].item() for name, of in numbers.items()}}
+        for place, j in enumerate(near.tolist())
+        if j >= 0
     ]
 
 

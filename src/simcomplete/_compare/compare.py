@@ -1,4 +1,4 @@
-"""Compare methods on complete data: hide values, run every method several times, and summarise."""
+"""Compare methods on data with values hidden: run every method several times, and summarise."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from simcomplete._compare.gaps import SHARE, GappedRows, hide_known
 from simcomplete._compare.ledger import Ledger
-from simcomplete._compare.trial import attempt, machine, split
+from simcomplete._compare.trial import Split, attempt, machine, split
 from simcomplete._registry import find, methods
 from simcomplete._rows.progress import track
 from simcomplete._rows.validate import as_array
+from simcomplete.errors import InputError
 
 SUMMARISED = ("error", "error_queries_candidates", "recall_fifth", "recall_ten", "ndcg", "rank", "seconds")
 COMPARISON_KEY = ("data", "method", "seed", "missing", "pattern", "shape", "candidates", "queries", "params", "budget")
@@ -22,7 +25,7 @@ COMPARISON_KEY = ("data", "method", "seed", "missing", "pattern", "shape", "cand
 def compare_methods(
     X: Any,
     *,
-    missing: float = 0.8,
+    missing: float | None = None,
     pattern: str = "random",
     shape: tuple[int, int] | None = None,
     names: Sequence[str] | None = None,
@@ -35,14 +38,17 @@ def compare_methods(
     path: Path | None = None,
     progress: bool | None = None,
 ) -> list[dict[str, Any]]:
-    """Run methods on complete data with values hidden.
+    """Run methods on data with values hidden.
 
     Parameters
     ----------
     X : array or frame of shape (n, d)
-        Complete data.
-    missing, pattern, shape, candidates, queries : float, str, tuple, int, int
-        What to hide; see `split`.
+        Complete data: some rows are candidates, others queries with values hidden (`split`). Or data with missing
+        values: some of what is known is hidden in every row (`hide_known`).
+    missing : float, optional
+        Share of the values to hide; by default 0.8 of complete data, and 0.2 of what is known of others.
+    pattern, shape, candidates, queries : str, tuple, int, int
+        What to hide and how many rows to take; data with missing values take only `candidates`, the number of rows.
     names : sequence of str, optional
         Methods to run; by default all.
     repeats : int
@@ -71,7 +77,11 @@ def compare_methods(
     [('overlap', 'done'), ('smcnn', 'done')]
     """
     chosen = [find(name).name for name in (names or [method.name for method in methods()])]
-    samples = as_array(X, "data", complete=True).astype(np.float64)
+    samples = as_array(X, "data").astype(np.float64)
+    gaps = bool(np.isnan(samples).any())
+    if gaps:
+        _refuse_for_gaps(pattern, shape, queries)
+    missing = missing if missing is not None else SHARE if gaps else 0.8
     settings = {
         "data": hashlib.sha256(np.ascontiguousarray(samples).tobytes()).hexdigest()[:16],
         "missing": missing,
@@ -82,28 +92,63 @@ def compare_methods(
     }
     ledger = Ledger(path, COMPARISON_KEY) if path is not None else None
     rows: list[dict[str, Any]] = []
-    splits = {
-        s: split(
-            samples,
-            missing=missing,
-            pattern=pattern,
-            shape=shape,
-            candidates=candidates,
-            queries=queries,
-            seed=s,
-        )
-        for s in range(seed, seed + repeats)
-    }
+    settings |= {"gaps": True} if gaps else {}
+    splits = {s: _trial_data(samples, gaps, settings, candidates, queries, s) for s in range(seed, seed + repeats)}
     trials = [(s, name) for s in splits for name in chosen]
     for s, name in track(trials, "comparing", progress):
         data = splits[s]
-        trial = {**settings, "candidates": len(data.P), "queries": len(data.Q), "method": name, "seed": s}
+        trial = {**settings, **data.sizes, "method": name, "seed": s}
         row = None if ledger is None else ledger.find(trial)
         if row is None:
             row = {**trial, **attempt(name, data, params, budget), **machine()}
             row = row if ledger is None else ledger.add(row)
         rows.append(row)
     return rows
+
+
+def _refuse_for_gaps(pattern: str, shape: Any, queries: int | None) -> None:
+    """Refuse what only complete data allow."""
+    given = {"pattern": pattern if pattern != "random" else None, "shape": shape, "queries": queries}
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(
+                f"{name}={value!r} is for complete data, and these have missing values: some of what is known is "
+                f"hidden at random, and every row is a query; leave {name} out, or give complete rows"
+            )
+
+
+def _trial_data(
+    X: NDArray[np.float64],
+    gaps: bool,
+    settings: dict[str, Any],
+    candidates: int | None,
+    queries: int | None,
+    seed: int,
+) -> Split | GappedRows:
+    if gaps:
+        return hide_known(X, missing=settings["missing"], rows=candidates, seed=seed)
+    hide = {name: settings[name] for name in ("missing", "pattern", "shape")}
+    return split(X, **hide, candidates=candidates, queries=queries, seed=seed)
+
+
+def winner(summary: Sequence[dict[str, Any]]) -> str:
+    """Say in words which method of a summary has the smallest error.
+
+    Examples
+    --------
+    >>> rows = [{"method": "a", "error": 0.25, "error_spread": 0.01}, {"method": "b", "error": 0.5}]
+    >>> winner(rows)
+    'a has the smallest error, 0.250 ±0.010; next is b with 0.500'
+    >>> winner([{"method": "a", "error": None}])
+    'no method gave a result'
+    """
+    best = [row for row in summary if row["error"] is not None]
+    if not best:
+        return "no method gave a result"
+    spread = best[0].get("error_spread")
+    words = f"{best[0]['method']} has the smallest error, {best[0]['error']:.3f}"
+    words += "" if spread is None else f" ±{spread:.3f}"
+    return words + (f"; next is {best[1]['method']} with {best[1]['error']:.3f}" if len(best) > 1 else "")
 
 
 def summarise(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from simcomplete import masks, metrics
 from simcomplete._api import complete
+from simcomplete._compare.gaps import GappedRows
 from simcomplete._registry import find
 from simcomplete._result.completion import Completion
 from simcomplete._rows.validate import as_array
 from simcomplete._similarity.overlap import overlap_similarity
 from simcomplete._version import __version__
-from simcomplete.errors import InputError, NotConvergedWarning, SimcompleteError
+from simcomplete.errors import InputError, InputWarning, NotConvergedWarning, SimcompleteError
 
 PATTERNS = ("random", "square", "stripes", "by_value")
 
@@ -44,6 +45,19 @@ class Split:
     def truth(self) -> NDArray[np.float64]:
         """Similarities of the complete data."""
         return np.asarray(overlap_similarity(np.concatenate([self.P, self.Q_true]), progress=False))
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """How many candidates and queries there are, for the row of a trial."""
+        return {"candidates": len(self.P), "queries": len(self.Q)}
+
+    def solve(self, method: str, **given: Any) -> Completion:
+        """Complete the similarities by one method."""
+        return complete(self.P, self.Q, method=method, random_state=self.seed, progress=False, **given)
+
+    def measures(self, done: Completion) -> dict[str, Any]:
+        """Return every measure of a result, as plain values."""
+        return measure(done, done.similarity(), self.S0, self.truth, len(self.P))
 
 
 def split(
@@ -114,7 +128,7 @@ def measure(
 
 def attempt(
     method: str,
-    data: Split,
+    data: Split | GappedRows,
     params: dict[str, Any] | None = None,
     budget: float | None = None,
     after: Callable[[Completion], dict[str, Any]] | None = None,
@@ -125,7 +139,7 @@ def attempt(
     ----------
     method : str
         A name from `sc.methods()`.
-    data : Split
+    data : Split or GappedRows
         The data.
     params : dict, optional
         Parameters for `sc.complete`.
@@ -149,11 +163,12 @@ def attempt(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotConvergedWarning)  # the status is in the row
-            done = complete(data.P, data.Q, method=method, random_state=data.seed, progress=False, **given)
+            warnings.simplefilter("ignore", InputWarning)  # which would come again with every trial
+            done = data.solve(method, **given)
         row["seconds"] = time.perf_counter() - start
         row.update(after(done) if after is not None else {})
         row["status"] = done.status.code
-        row.update(measure(done, done.similarity(), data.S0, data.truth, len(data.P)))
+        row.update(data.measures(done))
     except (SimcompleteError, ArithmeticError, ValueError, MemoryError, np.linalg.LinAlgError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         return {**row, "outcome": "failed", "reason": reason, "seconds": time.perf_counter() - start}

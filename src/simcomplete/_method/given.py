@@ -2,51 +2,160 @@
 
 from __future__ import annotations
 
-import reprlib
-from collections import Counter
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simcomplete._caller import warn_caller
 from simcomplete._method.problem import AllRows, CandidatesQueries, Similarities
-from simcomplete._rows.table import HeldRows, RowTable
+from simcomplete._rows.doubts import question_columns
+from simcomplete._rows.frames import FrameRows, frame_library, is_frame, read_frame
+from simcomplete._rows.labels import checked_labels, labels_of_both
+from simcomplete._rows.matching import in_order_of
+from simcomplete._rows.sparse import check_missing, has_sparse_cells
+from simcomplete._rows.square import in_row_order, question_square, refuse_distances
+from simcomplete._rows.table import RowTable
 from simcomplete._rows.validate import as_rows, as_similarity, same_width
 from simcomplete._rows.xp import Array, is_numpy, like, namespace, to_numpy
+from simcomplete._similarity.alike import question_cosines
 from simcomplete._similarity.measure import Measure
-from simcomplete.errors import InputError
+from simcomplete._similarity.unknown import fill_unknown
+from simcomplete.errors import InputError, InputWarning
+
+LEAST_ALIKE = 10  # rows, to be called all alike
+NEAR_MEAN = 0.985  # cosine with the mean of rows, of rows that may be; the test proper is in `_similarity/alike.py`
 
 
 def problem_of_rows(
-    candidates: Any, queries: Any, measure: Measure, progress: bool | None
+    candidates: Any,
+    queries: Any,
+    measure: Measure,
+    progress: bool | None,
+    *,
+    id: Any = None,
+    labels: Any = None,
+    missing: str | None = None,
 ) -> CandidatesQueries | AllRows:
     """Check rows, and pose the problem they make: with queries apart, or every row for itself."""
-    rows = as_rows(candidates, "candidates", complete=queries is not None)
+    if id is not None or labels is not None or missing is not None:
+        _check_names(candidates, queries, id, labels, missing)
+    rows = as_rows(candidates, "candidates", complete=queries is not None, id=id, missing=missing)
+    _question(rows, id, alone=queries is None)
     measure = measure.checked(rows.d)
     if queries is None:
-        return AllRows(rows.in_memory(), measure, rows.labels, progress)
-    asked = _in_order(as_rows(queries, "queries").in_memory(), _columns(queries), _columns(candidates))
+        names = rows.labels if labels is None else checked_labels(labels, rows.n, "labels")
+        return AllRows(rows.in_memory(), measure, names, progress, rows.frame)
+    asked = as_rows(queries, "queries", id=id, missing=missing).in_memory()
+    if isinstance(asked, FrameRows):
+        asked = in_order_of(rows, asked, "queries")
     same_width(rows, asked)
-    return CandidatesQueries(rows, asked, measure, _labels(rows, asked), progress)
+    first, second = rows.labels, asked.labels
+    if labels is not None:
+        first, second = labels_of_both(labels, rows.n, asked.n)
+    return CandidatesQueries(rows, asked, measure, _joined(first, second, rows.n, asked.n), progress, rows.frame)
 
 
-def problem_of_similarities(S0: Any, candidates: Any, known: Any, overlap: Any, progress: bool | None) -> Similarities:
+def problem_of_similarities(
+    S0: Any, candidates: Any, known: Any, overlap: Any, progress: bool | None, *, id: Any = None, labels: Any = None
+) -> Similarities:
     """Check a matrix and what is said of it; rows with an exact block move to the front."""
-    S, labels = as_similarity(S0)
+    if id is not None or labels is not None:
+        _check_names(S0, None, id, labels, None)
+    S, names = as_similarity(
+        S0, id=id, fill=partial(_without_gaps, candidates=candidates, known=known, overlap=overlap)
+    )
+    refuse_distances(S, "S0")
     n = int(S.shape[0])
+    if labels is not None:
+        names = checked_labels(labels, n, "labels")
     n_exact, order = _candidate_rows(candidates, n)
+    hints = {
+        name: None if values is None else _square(values, n, name, dtype, order, names)
+        for name, values, dtype in (("known", known, bool), ("overlap", overlap, np.int64))
+    }
     if order is not None:
         S = _reordered(S, order)
-        labels = None if labels is None else [labels[i] for i in order]
+        names = None if names is None else [names[i] for i in order]
+    library = frame_library(S0)
     return Similarities(
         S,
         n_exact,
-        known=None if known is None else _square(known, n, "known", bool, order),
-        overlap=None if overlap is None else _square(overlap, n, "overlap", np.int64, order),
-        labels=labels,
+        **hints,
+        labels=names,
         order=order,
         progress=progress,
+        frame=None if library == "xarray" else library,
     )
+
+
+def notice_of_alike_rows(problem: CandidatesQueries | AllRows) -> str | None:
+    """What to warn of where the cosines of rows are all about 1. Most data are told from that by a few rows."""
+    table = problem.rows if isinstance(problem, AllRows) else problem.candidates
+    if table.held is None or problem.measure.metric != "cosine" or table.n < LEAST_ALIKE or table.d < 2:
+        return None
+    few = _spread(table, 50)
+    known = ~np.isnan(few)
+    few = np.where(known, few, 0.0)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        mean = few.sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        cosines = few @ mean / np.sqrt((few * few).sum(axis=1) * (known @ (mean * mean)))
+    cosines = cosines[np.isfinite(cosines)]
+    return question_cosines(_spread(table, 200)) if len(cosines) and np.median(cosines) > NEAR_MEAN else None
+
+
+def _spread(table: RowTable, most: int) -> NDArray[np.float64]:
+    """At most so many rows, from all over the table."""
+    which = np.linspace(0, table.n - 1, min(table.n, most)).astype(np.int64)
+    return to_numpy(table.take(which)).astype(np.float64)
+
+
+def _check_names(candidates: Any, queries: Any, id: Any, labels: Any, missing: Any) -> None:
+    """Refuse names of rows that are given twice or name nothing, and a meaning of cells where all are stored."""
+    column = id is not None and id is not False
+    if column and labels is not None:
+        raise InputError(f"id={id!r} and labels= both name the rows; give one of them")
+    if column and not (is_frame(candidates) or is_frame(queries)):
+        raise InputError(f"id={id!r} names a column of a frame, and {type(candidates).__name__} is none; give labels=")
+    check_missing(missing)
+    if missing is not None and not (has_sparse_cells(candidates) or has_sparse_cells(queries)):
+        raise InputError(
+            f"missing={missing!r} says what cells mean that a sparse matrix does not store; what was given is dense, "
+            "where NaN is missing: leave it out"
+        )
+
+
+def _question(rows: RowTable, id: Any, *, alone: bool) -> None:
+    """Warn where rows seem to be a similarity matrix, or columns to number the rows."""
+    notices = []
+    if rows.n == rows.d:
+        notices.append(question_square(rows, alone))
+    if isinstance(rows, FrameRows):
+        notices.append(question_columns(rows, id))
+    for notice in notices:
+        if notice is not None:
+            warn_caller(notice, InputWarning)
+
+
+def _without_gaps(S: Array, candidates: Any, known: Any, overlap: Any, names: list[str] | None) -> Array:
+    """A matrix with expected similarities in the place of NaN; any other as it is."""
+    xp = namespace(S)
+    if S.ndim != 2 or S.shape[0] != S.shape[1] or not bool(xp.any(xp.isnan(S))):
+        return S
+    n, values = int(S.shape[0]), to_numpy(S).astype(np.float64)
+    if known is not None and bool((_square(known, n, "known", bool, None, names) & np.isnan(values)).any()):
+        raise InputError(
+            "known is True where S0 is NaN; an exact entry needs its value: give it, or set known to False"
+        )
+    if bool(np.isinf(values).any()):
+        return S  # which is refused, with its place
+    n_exact, order = _candidate_rows(candidates, n)
+    exact = np.arange(n)[: n_exact or 0] if order is None else order[:n_exact]
+    if bool(np.isnan(values[np.ix_(exact, exact)]).any()):
+        raise InputError("candidates= says which rows have an exact block, and S0 is NaN within it; name fewer rows")
+    counts = None if overlap is None else _square(overlap, n, "overlap", np.int64, None, names)
+    return like(fill_unknown(values, counts), S, dtype=S.dtype)
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -59,45 +168,16 @@ def generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"random_state={random_state!r} is no seed; give a whole number, a Generator or None"
+            f"random_state={random_state!r} is no seed; give a whole number, a Generator or None",
+            about=("random_state",),
         ) from error
 
 
-def _columns(X: Any) -> list[Any] | None:
-    """Names of the columns of a frame; None where there are none, or only their numbers."""
-    names = getattr(X, "columns", None)
-    if names is None or not hasattr(X, "to_numpy"):
+def _joined(first: list[str] | None, second: list[str] | None, n_p: int, n_q: int) -> list[str] | None:
+    """Labels of candidates and queries together; rows of the side that has none are numbered."""
+    if first is None and second is None:
         return None
-    found = list(names)
-    return None if found == list(range(len(found))) else found
-
-
-def _in_order(asked: HeldRows, own: list[Any] | None, wanted: list[Any] | None) -> HeldRows:
-    """Queries with their columns in the order of the candidates' columns, matched by name."""
-    if own is None or wanted is None or own == wanted:
-        return asked
-    place = {name: i for i, name in enumerate(own)}
-    known = set(wanted)
-    missing, extra = [name for name in wanted if name not in place], [name for name in own if name not in known]
-    if missing or extra:
-        parts = [f"{word} {reprlib.repr(names)}" for word, names in (("lack", missing), ("also have", extra)) if names]
-        raise InputError(
-            f"columns are matched by name, and queries {' and '.join(parts)}; give both the same columns, in any "
-            "order, or arrays without names"
-        )
-    twice = [name for name, count in (Counter(wanted) | Counter(own)).items() if count > 1]
-    if twice:
-        raise InputError(f"columns are matched by name, and {reprlib.repr(twice)} stand for several; rename them")
-    return HeldRows(asked.array[:, [place[name] for name in wanted]], asked.labels)
-
-
-def _labels(samples: RowTable, queries: RowTable | None) -> list[str] | None:
-    if queries is None:
-        return samples.labels
-    if samples.labels is None and queries.labels is None:
-        return None
-    first = samples.labels or [str(i) for i in range(samples.n)]
-    return first + (queries.labels or [str(i) for i in range(queries.n)])
+    return (first or [str(i) for i in range(n_p)]) + (second or [str(i) for i in range(n_q)])
 
 
 def _candidate_rows(candidates: Any, n: int) -> tuple[int | None, NDArray[np.int64] | None]:
@@ -125,9 +205,18 @@ def _reordered(S: Array, order: NDArray[np.int64]) -> Array:
     return xp.take(xp.take(S, index, axis=0), index, axis=1)
 
 
-def _square(values: Any, n: int, name: str, dtype: Any, order: NDArray[np.int64] | None) -> NDArray[Any]:
-    """A hint about every entry, in the order of the rows that were moved."""
-    array = np.asarray(to_numpy(values) if not isinstance(values, list) else values)
+def _square(
+    values: Any, n: int, name: str, dtype: Any, order: NDArray[np.int64] | None, labels: list[str] | None
+) -> NDArray[Any]:
+    """A hint about every entry, in the order of the rows that were moved; of a frame, in the order of S0's labels."""
+    if is_frame(values):
+        array, own = in_row_order(read_frame(values, name), name)
+        if labels is not None and own is not None and own != labels and sorted(own) == sorted(labels):
+            place = {label: i for i, label in enumerate(own)}
+            moved = [place[label] for label in labels]
+            array = array[np.ix_(moved, moved)]
+    else:
+        array = np.asarray(to_numpy(values) if not isinstance(values, list) else values)
     if array.shape != (n, n):
         raise InputError(f"{name} has shape {array.shape}; it must match S0, {(n, n)}")
     array = array.astype(dtype)

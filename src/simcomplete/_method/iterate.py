@@ -146,8 +146,10 @@ class Watch(Generic[State]):
         if asked:
             return Status("stopped", f"the callback stopped the run after {iteration} iterations", ok=False)
         if iteration >= self._limits.max_iter:
-            advice = "" if self._stop is None else " and the stop test was not met: raise max_iter, or tol"
-            return Status("max_iter", f"all {iteration} iterations made{advice}", ok=self._stop is None)
+            made = f"all {iteration} iterations made"
+            if self._stop is None:  # that was all there was to do
+                return Status("computed", made)
+            return Status("max_iter", f"{made} and the stop test was not met: raise max_iter, or tol", ok=False)
         if limit is not None and iteration > 0 and seconds >= limit:
             told = f"time_limit={limit:g} s was over after {iteration} iterations: allow more time"
             return Status("time_limit", told, ok=False)

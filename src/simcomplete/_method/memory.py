@@ -82,10 +82,9 @@ def peak_bytes(method: Method, sizes: Sizes, params: Mapping[str, Any]) -> int:
 
 def on_device(problem: Problem) -> bool:
     """Whether a problem lies on an accelerator, which has memory of its own."""
-    held = {CandidatesQueries: "candidates", AllRows: "rows", Similarities: "S0"}[type(problem)]
-    array = getattr(problem, held)
-    array = getattr(array, "held", array)
-    return array is not None and on_accelerator(array)  # None: rows that are read block by block
+    given = getattr(problem, {CandidatesQueries: "candidates", AllRows: "rows", Similarities: "S0"}[type(problem)])
+    array = getattr(given, "held", given)  # None where rows are read by block
+    return array is not None and on_accelerator(array)
 
 
 def check_memory(method: Method, problem: Problem, settings: Settings, params: Mapping[str, Any]) -> None:

@@ -171,12 +171,12 @@ class Parameter:
         need = listed([str(constraint) for constraint in needed])
         given = f"{self.name} of type {type(value).__name__}" if is_arrays(value) else f"{self.name}={value!r}"
         if isinstance(value, str) or all(isinstance(constraint, Words) for constraint in needed):
-            raise InputError(f"{given} is unknown; use {need}")
+            raise InputError(f"{given} is unknown; use {need}", about=(self.name,))
         if all(isinstance(constraint, Function) for constraint in needed):
-            raise InputError(f"{given} cannot be called; give {need}")
+            raise InputError(f"{given} cannot be called; give {need}", about=(self.name,))
         if any(isinstance(constraint, Number) for constraint in needed):
-            raise InputError(f"{given} is not {need}; give one")
-        raise InputError(f"{given} must be {need}")
+            raise InputError(f"{given} is not {need}; give one", about=(self.name,))
+        raise InputError(f"{given} must be {need}", about=(self.name,))
 
     @property
     def type(self) -> str:

@@ -15,32 +15,30 @@ from numpy.typing import NDArray
 
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
+from simcomplete._result.unobserved import without_certainty
 from simcomplete._rows.table import HeldRows, RowTable, as_row_table
-from simcomplete._rows.xp import Array, astype, is_numpy, like, rows_not_finite, to_numpy
+from simcomplete._rows.xp import Array, astype, is_numpy, like, rows_not_finite, rows_without_values, to_numpy
 from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
 from simcomplete._similarity.evidence import LazyEvidence
 from simcomplete._similarity.exact import CandidateBlock, CandidateRows
-from simcomplete._similarity.measure import Measure
+from simcomplete._similarity.measure import PLAIN, Measure
 from simcomplete._similarity.operator import DenseSimilarity, Operator, OverlapSimilarity
 from simcomplete.errors import InputError, NotFiniteError
-
-PLAIN = Measure()  # the cosine
 
 
 class Problem:
     """What the three problems have in common."""
 
-    # Row labels, and where each row came from where candidates were moved to the front.
+    # Row labels, the library of the frame they came in, and where rows came from that were moved to the front.
     labels: list[str] | None = None
+    frame: str | None = None
     order: NDArray[np.int64] | None = None
     # What is said of the entries of a given matrix: which are exact, and how many features they stand on.
     known: NDArray[np.bool_] | None = None
     overlap: NDArray[np.int64] | None = None
     measure: Measure = PLAIN
-    # Whether every row is candidate and query at once.
-    all_rows_are_queries = False
-    # Whether there are samples, and not only their similarities.
-    has_rows = True
+    all_rows_are_queries = False  # whether every row is candidate and query at once
+    has_rows = True  # whether there are samples, and not only their similarities
 
     @property
     def n(self) -> int:
@@ -103,16 +101,16 @@ class Problem:
         return V * like((deficit == 0)[:, None].astype(np.float64), V, dtype=V.dtype)
 
     def result(self, method: str, params: dict[str, Any], matrix: SymmetricMatrix, **facts: Any) -> Completion:
-        """Wrap a method's result, in the library and type of the input, with what every completion carries.
-
-        Every method ends here, so here is where a result that is not finite is refused.
-        """
+        """Wrap a method's result, in the input's library and type; every method ends here, so it is checked here."""
         factor, signs, diagonal, dense = (
             array if array is None or isinstance(array, RowTable) else self.to_input_library(array)
             for array in (matrix.factor, matrix.signs, matrix.diagonal, matrix.dense)
         )
         found = SymmetricMatrix(factor, signs, diagonal, dense, unit=matrix.unit)
         self._refuse_not_finite(found, method)
+        blind = self.unobserved()
+        if len(blind):
+            facts = without_certainty(facts, blind, 0 if self.all_rows_are_queries else self.n_candidates)
         return Completion(
             matrix=found,
             n_candidates=self.n_candidates,
@@ -121,31 +119,33 @@ class Problem:
             params={**params, **(self.measure.as_params() if self.has_rows else {})},
             evidence_source=self.evidence and (self.evidence.counted or self.evidence),
             labels=self.labels,
+            frame=self.frame,
             order=self.order,
             exact=self.exact,
             **facts,
         )
 
-    def _refuse_not_finite(self, matrix: SymmetricMatrix, method: str) -> None:
-        """Refuse a matrix that is not finite in what is in memory of it.
+    def unobserved(self) -> NDArray[np.int64]:
+        """Positions of rows of which nothing is known: no value or, of a matrix, no feature in common with any row."""
+        given: HeldRows | None = getattr(self, "queries", getattr(self, "rows", None))
+        if given is not None:
+            return rows_without_values(given.array) + (self.n - given.n)
+        return np.flatnonzero([] if self.overlap is None else ~self.overlap.any(axis=1))
 
-        Rows that are made when they are read, or that a pass has written, are not read again: they are candidates,
-        which are finite, divided by their lengths, or products of such rows with a small matrix that LAPACK has found.
-        """
+    def _refuse_not_finite(self, matrix: SymmetricMatrix, method: str) -> None:
+        """Refuse a matrix that is not finite in what is in memory of it."""
+        # Rows made when they are read, or written by a pass, are not read again: they are made of finite candidates.
         for array in (matrix.factor, matrix.dense, matrix.diagonal):
             held, start = (array, 0) if array is None or array.ndim == 1 else as_row_table(array).held_part
             bad = [] if held is None else (rows_not_finite(held) + start).tolist()
             if bad:
-                own = "" if self.all_rows_are_queries else self._of_its_kind(bad[0])
-                label = "" if self.labels is None else f", labelled {self.labels[bad[0]]!r}"
+                first, kind = bad[0], "candidate" if bad[0] < self.n_candidates else "query"
+                own = "" if self.all_rows_are_queries else f", {kind} {first - (kind == 'query') * self.n_candidates}"
+                label = "" if self.labels is None else f", labelled {self.labels[first]!r}"
                 raise NotFiniteError(
-                    f"method {method!r} has no finite similarities for row {bad[0]}{own}{label} "
+                    f"method {method!r} has no finite similarities for row {first}{own}{label} "
                     f"({len(bad)} of {self.n} rows); use another method, such as 'overlap', or leave the row out"
                 )
-
-    def _of_its_kind(self, row: int) -> str:
-        n_p = self.n_candidates
-        return f", candidate {row}" if row < n_p else f", query {row - n_p}"
 
 
 @dataclass(frozen=True)
@@ -157,6 +157,7 @@ class CandidatesQueries(Problem):
     measure: Measure = PLAIN
     labels: list[str] | None = None
     progress: bool | None = None
+    frame: str | None = None
 
     @property
     def n(self) -> int:
@@ -192,8 +193,7 @@ class CandidatesQueries(Problem):
     @cached_property
     def table(self) -> NDArray[np.float64]:
         """All rows in NumPy and float64, candidates first."""
-        both = (self.candidates.whole(), self.queries.array)
-        return np.concatenate([to_numpy(rows).astype(np.float64) for rows in both])
+        return np.concatenate([to_numpy(table.whole()).astype(np.float64) for table in (self.candidates, self.queries)])
 
     def to_input_library(self, array: Array) -> Array:
         """Bring an array to the library, device and type of the candidates."""
@@ -208,6 +208,7 @@ class AllRows(Problem):
     measure: Measure = PLAIN
     labels: list[str] | None = None
     progress: bool | None = None
+    frame: str | None = None
     all_rows_are_queries = True
 
     @property
@@ -256,6 +257,7 @@ class Similarities(Problem):
     labels: list[str] | None = None
     order: NDArray[np.int64] | None = None
     progress: bool | None = None
+    frame: str | None = None
     has_rows = False
 
     @property

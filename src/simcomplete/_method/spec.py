@@ -11,6 +11,7 @@ from simcomplete._method.params import Parameters, aligned
 from simcomplete._method.problem import Problem
 from simcomplete._method.settings import Settings
 from simcomplete._result.completion import Completion
+from simcomplete._result.html import html_table
 from simcomplete._rows.table import RowTable
 from simcomplete._rows.xp import Array
 from simcomplete._similarity.measure import Measure
@@ -43,6 +44,8 @@ COLUMNS = (
     "out_of_sample",
     "reference",
 )
+# Of these, what a notebook shows: all of them would not fit beside each other.
+SHORT = ("name", "family", "acts_on", "psd", "keeps_candidates", "out_of_sample", "reference")
 
 
 class Sizes(NamedTuple):
@@ -179,7 +182,7 @@ class Method:
         given = dict(given)
         preset = given.pop("preset", "default")
         if preset not in ("default", "original"):
-            raise InputError(f"preset={preset!r} is unknown; use 'default' or 'original'")
+            raise InputError(f"preset={preset!r} is unknown; use 'default' or 'original'", about=("preset",))
         for name in given:
             if name not in self.parameters:
                 known = ", ".join(self.parameters) or "none of its own"
@@ -194,7 +197,8 @@ class Method:
             used = ", ".join(name for name in SHARED if name in self.shared) or "none of them"
             raise InputError(
                 f"method {self.name!r} does not use {', '.join(unused)}; leave it out, or choose a method that does "
-                f"(of the shared parameters {self.name!r} uses {used})"
+                f"(of the shared parameters {self.name!r} uses {used})",
+                about=(*unused, *self.shared),
             )
 
     def unused(self, shared: Mapping[str, Any]) -> list[str]:
@@ -211,7 +215,7 @@ class Registry(dict[str, Method]):
             return self[name]
         near = difflib.get_close_matches(str(name), self, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        raise InputError(f"method={name!r} is unknown; {hint}use one of {', '.join(self)}")
+        raise InputError(f"method={name!r} is unknown; {hint}use one of {', '.join(self)}", about=("method",))
 
 
 class MethodTable(tuple[Method, ...]):
@@ -224,6 +228,9 @@ class MethodTable(tuple[Method, ...]):
             if method.name == key:
                 return method
         raise KeyError(key)
+
+    def _repr_html_(self) -> str:
+        return html_table("Methods", ([method.row()[name] for name in SHORT] for method in self), SHORT)
 
     def __repr__(self) -> str:
         return aligned([COLUMNS, *(tuple(_cell(value) for value in method.row().values()) for method in self)])

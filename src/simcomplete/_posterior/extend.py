@@ -1,16 +1,21 @@
-"""Out of sample: vectors of new rows by a fitted posterior model."""
+"""What a fitted posterior model tells of rows: vectors of new ones, values of those it was fitted to."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simcomplete._posterior.shared.rows import Effort
 from simcomplete._rows.table import RowTable
+from simcomplete._rows.xp import to_numpy
 from simcomplete._similarity.measure import Measure
 from simcomplete._similarity.overlap import overlap_with
+
+LEARNT_VALUES = 2**22  # of a table whose missing values are asked for, to learn from
+LEARNT_ROWS = 2000  # of it at least
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,7 @@ class PosteriorExtension:
     scale : float
         What values are divided by.
     measure : Measure
-        The cosine.
+        The cosine, or the correlation: then the model takes rows as they come, and centres them.
     """
 
     model: Any = field(repr=False)
@@ -53,3 +58,48 @@ class PosteriorExtension:
         S = np.clip(U @ U.T, -1.0, 1.0)
         np.fill_diagonal(S, 1.0)
         return S
+
+
+class FittedRows(NamedTuple):
+    """A fitted model, the scale of its rows, and the rows it completed: one table, or candidates and queries."""
+
+    model: Any
+    scale: float
+    tables: tuple[RowTable, ...]
+    effort: Effort
+
+    @property
+    def d(self) -> int:
+        """How many features."""
+        return self.tables[0].d
+
+    def imputed(self, positions: NDArray[np.int64]) -> tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]]]:
+        """Values of some rows, observed ones bit for bit, and their standard deviations."""
+        from simcomplete._posterior.values.model import ValueModel  # it stands above the method
+
+        rows = self._rows(positions)
+        fitted = self._rows(self._some()).astype(np.float64)
+        known = ~np.isnan(fitted).all(axis=0)
+        values, std = np.full(rows.shape, np.nan), np.full(rows.shape, np.nan)
+        model = ValueModel.fit(fitted[:, known], np.random.default_rng(0), self.effort)
+        found = model.values(rows[:, known].astype(np.float64))
+        values[:, known], std[:, known] = found.mean, np.sqrt(found.variance)
+        return np.where(np.isnan(rows), values.astype(rows.dtype), rows), std.astype(rows.dtype)
+
+    def _some(self) -> NDArray[np.int64]:
+        """Positions of rows to learn values from: of every table at most as many as hold LEARNT_VALUES."""
+        rng, some, first = np.random.default_rng(0), [], 0
+        for table in self.tables:
+            some.append(first + np.sort(rng.permutation(table.n)[: max(LEARNT_VALUES // self.d, LEARNT_ROWS)]))
+            first += table.n
+        return np.concatenate(some)
+
+    def _rows(self, positions: NDArray[np.int64]) -> NDArray[np.floating[Any]]:
+        parts, first = [], 0
+        place = np.argsort(np.argsort(positions, kind="stable"), kind="stable")
+        rising = np.sort(positions)
+        for table in self.tables:
+            own = rising[(rising >= first) & (rising < first + table.n)] - first
+            parts.append(to_numpy(table.take(own)))
+            first += table.n
+        return np.asarray(np.concatenate(parts)[place])

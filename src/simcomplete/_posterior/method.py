@@ -10,7 +10,7 @@ import numpy as np
 from simcomplete._method.iterate import Limits
 from simcomplete._method.memory import block
 from simcomplete._method.params import Flag, Number, Parameters, Words, parameter
-from simcomplete._method.problem import CandidatesQueries, Problem, Similarities
+from simcomplete._method.problem import AllRows, CandidatesQueries, Problem, Similarities
 from simcomplete._method.settings import Settings
 from simcomplete._method.spec import Method, Sizes
 from simcomplete._posterior.all_rows.em import ITERATIONS
@@ -31,7 +31,14 @@ from simcomplete._posterior.candidates.fitting import (
 )
 from simcomplete._posterior.candidates.model import BATCH, PASS_QUERIES, CandidateModel
 from simcomplete._posterior.candidates.moments import RANK, WIDE
-from simcomplete._posterior.extend import PosteriorExtension
+from simcomplete._posterior.centred import (
+    CentredModel,
+    centred_rows,
+    centred_table,
+    without_constant,
+    without_constant_part,
+)
+from simcomplete._posterior.extend import FittedRows, PosteriorExtension
 from simcomplete._posterior.shared.rows import Effort, Objective, diagonal_deficit, typical_length
 from simcomplete._posterior.similarities.wiener import complete_similarities
 from simcomplete._result.completion import Completion
@@ -39,16 +46,22 @@ from simcomplete._result.intervals import IntervalModel
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
 from simcomplete._rows.derived import UnitRows
+from simcomplete._rows.progress import expect
 from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.xp import to_numpy
 from simcomplete._similarity.measure import Measure
 from simcomplete._types import Mask, Matrix
 from simcomplete.errors import InputError
 
-# Every row incomplete, effort="fast": rows as they are, one rank.
 COPY_ROWS = 30_000  # candidates that are compared with at once when it is learnt how copies look
 MOST_COPIES = 0.99  # the largest share of copies that can be told
+NO_CENTRED_COPIES = (
+    "copies=True cannot go with metric='pearson': a copy has the same values, and the mean that correlations take off "
+    "depends on which of them are missing; use metric='cosine', or copies=False"
+)
+# Every row incomplete, effort="fast": rows as they are, one rank.
 FAST_ROWS: dict[str, Any] = {"ranks": (20,), "spaces": ("raw",)}
+EXPECTED_FITS = 8  # to choose a setting, to calibrate it, and of all rows: seldom fewer or more, for progress alone
 
 
 def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
@@ -57,6 +70,7 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
         return from_similarities(problem, settings, params)
     if isinstance(problem, CandidatesQueries):
         return from_candidates(problem, settings, params)
+    assert isinstance(problem, AllRows)  # there are three problems
     return from_rows(problem, settings, params)
 
 
@@ -68,7 +82,13 @@ def from_candidates(problem: CandidatesQueries, settings: Settings, params: dict
     P, Q = problem.candidates, np.asarray(to_numpy(problem.queries.array), dtype=np.float64, order="C")
     own: dict[str, Any] = {"effort": params["effort"], "objective": params["objective"], "progress": settings.progress}
     own |= {name: params[name] for name in ("copies", "prior")}
-    model, found = CandidateModel.fit_transform(P, Q, rng=settings.rng, **own)
+    centred = problem.measure.metric == "pearson"
+    if centred:
+        if params["copies"]:
+            raise InputError(NO_CENTRED_COPIES)
+        P, Q = centred_table(P), np.asarray(centred_rows(Q))
+    model, found = CandidateModel.fit_transform(P, Q, rng=settings.rng, centred=centred, **own)
+    found = without_constant_part(found) if centred else found
     below = found.u
     factor = np.concatenate([model.unit, below]) if model.in_memory else UnitRows(P, P.like(below, P.dtype))
     deficit = np.concatenate([model.candidates.diagonal_deficit, diagonal_deficit(below)])
@@ -80,35 +100,37 @@ def from_candidates(problem: CandidatesQueries, settings: Settings, params: dict
         interval_model=IntervalModel(found.uncertainty, model.choice.quantiles, model.errors, found.match)
         if model.trained
         else None,
-        model=(model, 1.0),
+        model=FittedRows(model, 1.0, (problem.candidates, problem.queries), params["effort"]),
         status=Status(
             "computed", f"expected similarities, calibrated on {'your own' if model.trained else 'no'} candidates"
         ),
     )
 
 
-def from_rows(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
+def from_rows(problem: AllRows, settings: Settings, params: dict[str, Any]) -> Completion:
     """Complete rows of which every one may be incomplete: by the complete ones, or by a factor model of them all."""
     whole = candidates_among(problem.table)
     if whole is not None:
         return from_whole_rows(problem, settings, params, whole)
-    scale = typical_length(np.nan_to_num(problem.table))
-    found = fit_factors(problem.table / scale, settings.rng, params["effort"], progress=settings.progress)
+    centred = problem.measure.metric == "pearson"
+    X = np.asarray(centred_rows(problem.table)) if centred else problem.table
+    scale = typical_length(np.nan_to_num(X))
+    found = fit_factors(X / scale, settings.rng, params["effort"], progress=settings.progress)
+    U = without_constant(found.U) if centred else found.U
+    deficit = diagonal_deficit(U)
     return problem.result(
         "posterior",
         params,
-        SymmetricMatrix(factor=found.U, diagonal=diagonal_deficit(found.U), unit=True),
+        SymmetricMatrix(factor=U, diagonal=deficit, unit=True),
         choice=found.choice.as_dict(),
         history=found.history,
-        interval_model=None
-        if found.quantiles is None
-        else IntervalModel(np.sqrt(diagonal_deficit(found.U)), found.quantiles),
+        interval_model=None if found.quantiles is None else IntervalModel(np.sqrt(deficit), found.quantiles),
         status=found.status,
-        model=(found, scale),
+        model=FittedRows(found, scale, (problem.rows,), params["effort"]),
     )
 
 
-def from_whole_rows(problem: Problem, settings: Settings, params: dict[str, Any], whole: Mask) -> Completion:
+def from_whole_rows(problem: AllRows, settings: Settings, params: dict[str, Any], whole: Mask) -> Completion:
     """Complete rows with the complete ones among them as candidates; they stay where they are."""
     P, Q = HeldRows(problem.table[whole]), HeldRows(problem.table[~whole])
     done = from_candidates(CandidatesQueries(P, Q, problem.measure), settings, params)
@@ -124,19 +146,26 @@ def from_whole_rows(problem: Problem, settings: Settings, params: dict[str, Any]
         choice=done.choice,
         interval_model=IntervalModel(uncertainty, done.interval_model.quantiles, done.interval_model.ranked),
         status=Status("computed", f"expected similarities, calibrated on the {n_p} complete rows"),
-        model=(CompleteRowsModel(done.model[0], factor), 1.0),
+        model=FittedRows(CompleteRowsModel(done.model.model, factor), 1.0, (problem.rows,), params["effort"]),
     )
 
 
 def fit_rows(
-    X: Matrix, rng: np.random.Generator, effort: Effort, objective: Objective, masks: Mask | None = None
+    X: Matrix,
+    rng: np.random.Generator,
+    effort: Effort,
+    objective: Objective,
+    masks: Mask | None = None,
+    *,
+    centred: bool = False,
 ) -> RowsCompletion | CompleteRowsModel:
     """Fit a model of rows of which some are incomplete, calibrated for `masks` or for their own."""
     whole = candidates_among(X)
     if whole is None:
         return fit_factors(X, rng, effort, masks=masks)
     masks = ~np.isnan(X[~whole]) if masks is None else masks
-    model = CandidateModel.fit(HeldRows(X[whole]), masks, rng=rng, effort=effort, objective=objective, growing=True)
+    own: dict[str, Any] = {"effort": effort, "objective": objective, "growing": True, "centred": centred}
+    model = CandidateModel.fit(HeldRows(X[whole]), masks, rng=rng, **own)
     return CompleteRowsModel(model, model.vectors(X).u)
 
 
@@ -150,7 +179,8 @@ def fit_factors(
 ) -> RowsCompletion:
     """Fit the factor model of incomplete rows with as much effort as asked for."""
     limits = Limits(ITERATIONS, progress=progress, label="posterior")
-    return complete_rows(X, rng, masks=masks, limits=limits, **(FAST_ROWS if effort == "fast" else {}))
+    with expect(3 if effort == "fast" else EXPECTED_FITS):
+        return complete_rows(X, rng, masks=masks, limits=limits, **(FAST_ROWS if effort == "fast" else {}))
 
 
 def from_similarities(problem: Similarities, settings: Settings, params: dict[str, Any]) -> Completion:
@@ -183,8 +213,9 @@ def from_similarities(problem: Similarities, settings: Settings, params: dict[st
 
 def posterior_extension(done: Completion, rows: RowTable, measure: Measure) -> PosteriorExtension:
     """What adds rows to a completion: the model that made it."""
-    model, scale = done.model
-    return PosteriorExtension(model, rows, scale, measure)
+    fitted = done.model
+    model = CentredModel(fitted.model) if measure.metric == "pearson" else fitted.model
+    return PosteriorExtension(model, rows, fitted.scale, measure)
 
 
 def work(sizes: Sizes, params: Mapping[str, Any]) -> float:
@@ -258,7 +289,7 @@ METHODS = (
                 "prior", None, Number(0.0, MOST_COPIES, above=True), meaning="share of queries that are; None: few"
             ),
         ),
-        shared=frozenset(),
+        shared=frozenset({"metric"}),
         extend=posterior_extension,
         work=work,
         memory=posterior_memory,

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from simcomplete._compare.compare import winner
 from simcomplete._report import charts
 from simcomplete._report.page import ThemedFigure, render_page, themed, write_page
 from simcomplete._report.results import valid_text
@@ -51,8 +52,22 @@ def compare_cells(row: dict[str, Any]) -> list[str]:
     return [row["method"], *measures, rank, valid, _mean_text(row, "seconds", 2), _note(row)]
 
 
-def write_comparison(folder: Path, summary: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> Path:
-    """Write rows.csv, summary.json and index.html into a folder; return the page's path."""
+def comparison_table(summary: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]], list[int]]:
+    """Return the head, the rows and the columns of text of the table, without measures that no method has.
+
+    Data with gaps have fewer measures than complete data.
+    """
+    measured = [j for j, name in enumerate(SHOWN_MEASURES, start=1) if any(row[name] is not None for row in summary)]
+    shown = [0, *(measured or [1]), *range(len(SHOWN_MEASURES) + 1, len(COMPARE_HEAD))]
+    rows = [compare_cells(row) for row in summary]
+    words = [place for place, j in enumerate(shown) if j in COMPARE_TEXT]
+    return [COMPARE_HEAD[j] for j in shown], [[cells[j] for j in shown] for cells in rows], words
+
+
+def write_comparison(
+    folder: Path, summary: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]], name: str
+) -> Path:
+    """Write rows.csv, summary.json and index.html about the data of that name into a folder; return the page's path."""
     names = sorted({name for row in rows for name in row}, key=lambda name: (name not in ("method", "seed"), name))
     with replacing(folder / "rows.csv") as draft, draft.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, names)
@@ -61,21 +76,22 @@ def write_comparison(folder: Path, summary: Sequence[dict[str, Any]], rows: Sequ
     with replacing(folder / "summary.json") as draft:
         draft.write_text(json.dumps(plain(list(summary)), indent=1, allow_nan=False) + "\n", encoding="utf-8")
     path = folder / "index.html"
-    write_page(path, render_comparison(summary, rows))
+    write_page(path, render_comparison(summary, rows, name))
     return path
 
 
-def render_comparison(summary: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> str:
+def render_comparison(summary: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]], name: str = "data") -> str:
     """Write the comparison as one HTML document."""
+    head, cells, words = comparison_table(summary)
     best = [row for row in summary if row["error"] is not None]
     figures: dict[str, ThemedFigure | None] = dict.fromkeys(("error", "recall", "time"))
     if best:
         errors = ", ".join(f"{row['method']} {row['error']:.3g}" for row in best)
-        by_recall = sorted(best, key=lambda row: -row["recall_ten"])
+        by_recall = sorted((row for row in best if row["recall_ten"] is not None), key=lambda row: -row["recall_ten"])
         seconds = ", ".join(f"{row['method']} {row['seconds']:.2g} s" for row in best if row["seconds"])
         figures = {
             "error": _bars(summary, "error", "relative squared error", errors),
-            "recall": _bars(by_recall, "recall_ten", "recall@10", "Recall at 10 by method."),
+            "recall": _bars(by_recall, "recall_ten", "recall@10", "Recall at 10 by method.") if by_recall else None,
             "time": themed(
                 partial(charts.error_against_time, best),
                 f"Error against seconds: {seconds}.",
@@ -83,11 +99,15 @@ def render_comparison(summary: Sequence[dict[str, Any]], rows: Sequence[dict[str
             ),
         }
     context = {
+        "name": name,
+        "winner": winner(summary),
         "first": rows[0],
         "runs": max(row["runs"] for row in summary),
-        "head": COMPARE_HEAD,
-        "rows": [compare_cells(row) for row in summary],
-        "words": COMPARE_TEXT,
+        # Notes are sentences: below the table they take no room from the numbers.
+        "head": head[:-1],
+        "rows": [row[:-1] for row in cells],
+        "notes": {row[0]: row[-1] for row in cells if row[-1]},
+        "words": words,
         **figures,
     }
     return render_page("compare.html", context)
@@ -95,6 +115,8 @@ def render_comparison(summary: Sequence[dict[str, Any]], rows: Sequence[dict[str
 
 def _bars(rows: Sequence[dict[str, Any]], measure: str, title: str, alt: str) -> ThemedFigure:
     caption = "Bars are means, lines the standard deviation between runs."
+    if measure == "error" and any((row["error"] or 0) > charts.LONGEST for row in rows):
+        caption += f" Bars that reach {charts.LONGEST:g} are cut there; the table has their errors."
     return themed(lambda theme: charts.bars(rows, measure, title, theme), f"{title}: {alt}", caption)
 
 

@@ -7,7 +7,7 @@ matrix only when it fits into memory.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -16,16 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete import index as vectors
-from simcomplete._result import store, views
+from simcomplete._result import frames, plots, store, views
 from simcomplete._result.certificate import Certificate
+from simcomplete._result.frames import Searched, SearchResult
+from simcomplete._result.imputed import WithValues
 from simcomplete._result.intervals import IntervalModel, check_level, required
 from simcomplete._result.matrix import Selection, SymmetricMatrix
 from simcomplete._result.probabilities import Probabilities
 from simcomplete._result.rows import positions_of, refuse_two_readings, resolve_rows
-from simcomplete._result.search import Neighbours, nearest, rows_or_queries, scope
+from simcomplete._result.search import nearest, rows_or_queries, scope
 from simcomplete._result.status import Status
-from simcomplete._result.summary import html_table, rank_in_words, summary
+from simcomplete._result.summary import completion_html, rank_in_words, summary
+from simcomplete._result.unobserved import unanswered
 from simcomplete._result.validity import Validity, validate
+from simcomplete._rows.progress import one_bar
+from simcomplete._rows.scaling import FeatureScaling
 from simcomplete._rows.table import as_row_table
 from simcomplete._rows.xp import Array
 from simcomplete._similarity.exact import CandidateBlock, CandidateRows
@@ -34,7 +39,7 @@ from simcomplete.index._completed import IndexCache, kind_of
 
 
 @dataclass(frozen=True, eq=False)
-class Completion(Probabilities):
+class Completion(Probabilities, WithValues):
     """Completed similarities: candidates first, then queries, in input order.
 
     ``S = F diag(signs) F^T + diag(diagonal)``, or a dense matrix where a method has no factor (then `factor` is
@@ -58,12 +63,18 @@ class Completion(Probabilities):
         One entry per recorded iteration; empty for direct solutions.
     certificate : Certificate or None
         Proof of optimality, for methods that have one.
-    labels : list of str or None
-        Row labels, where a frame had some.
+    labels, frame : list of str or None, str or None
+        Row labels, where there are some; "pandas", "polars" or "pyarrow" where candidates came as a frame of it.
     order : array of int or None
         Original position of every row, where candidates had to be moved to the front.
     choice, election : dict or None
         What an automatic method chose, and the table it chose from.
+    unobserved : array of int or None
+        Positions of rows of which nothing was observed: they have confidence 0 and no neighbours.
+    frame : {"pandas", "polars", "pyarrow"} or None
+        The kind of frame that samples came in, which `to_frame` makes again.
+    scaling : FeatureScaling or None
+        What was taken off every feature (`offset`) and what it was divided by (`divisor`): ``center=``, ``scale=``.
 
     Examples
     --------
@@ -96,13 +107,22 @@ class Completion(Probabilities):
     interval_model: IntervalModel | None = field(default=None, repr=False)
     # What the method fitted, for adding rows to the result; it is not saved.
     model: Any = field(default=None, repr=False)
+    unobserved: NDArray[np.int64] | None = None
+    frame: str | None = None
+    scaling: FeatureScaling | None = field(default=None, repr=False)
+
+    # What these do is described where they are.
+    to_frame, to_pandas, to_polars = frames.to_frame, frames.to_pandas, frames.to_polars
+    plot, plot_similarity, plot_spectrum = plots.plot, plots.plot_similarity, plots.plot_spectrum
+    plot_neighbours, plot_intervals = plots.plot_neighbours, plots.plot_intervals
+    view = views.view
+    summary, _repr_html_ = summary, completion_html
 
     @property
     def factor(self) -> Array | None:
         """F, of shape (n, r), or None when the result is dense.
 
-        Where rows are not all in memory it can still be used as an array: slices of rows, ``.T``, products, sums and
-        means go block by block, ``np.asarray`` reads it whole.
+        Where rows are not all in memory, slices of rows, ``.T``, products, sums and means go block by block.
         """
         return None if self.matrix.factor is None else as_row_table(self.matrix.factor).array_like
 
@@ -168,10 +188,11 @@ class Completion(Probabilities):
         -------
         array of shape (rows, cols)
         """
-        view = self.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip)
+        other = unit_diagonal or keep_candidates or clip
+        view = self.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip) if other else self
         return view.matrix.block(self._resolve(rows, "rows"), self._resolve(cols, "cols"))
 
-    def search(self, k: int = 10, rows: Any = None, *, index: Any = None, progress: bool | None = None) -> Neighbours:
+    def search(self, k: int = 10, rows: Any = None, *, index: Any = None, progress: bool | None = None) -> SearchResult:
         """Find the `k` most similar candidates of every query.
 
         Parameters
@@ -188,15 +209,23 @@ class Completion(Probabilities):
 
         Returns
         -------
-        Neighbours
-            `ids`, int64 (rows, k): positions among the candidates, best first, ties by lower id; `scores` beside.
+        SearchResult
+            A pair: `ids`, int64 (rows, k), positions among the candidates, best first, ties by lower id; `scores`
+            beside. A row of which nothing was observed has no neighbours, and is none: id -1, score NaN. `to_frame()`
+            gives one line for every neighbour, with labels and intervals.
         """
         wanted = positions_of(self._resolve(rows_or_queries(rows, self.n_queries), "rows"))
         k, among = scope(k, wanted, self.n_candidates)
-        if isinstance(index, str):
-            index = self._indexes.get(kind_of(index), progress)
-        find = nearest if index is None else partial(vectors.nearest, index=index)
-        return find(self.matrix, wanted, slice(0, self.n_candidates), k, exclude_self=among, progress=progress)
+        blind, candidates = self.unobserved, slice(0, self.n_candidates)
+        absent = None if blind is None or blind[0] >= self.n_candidates else blind[blind < self.n_candidates]
+        with one_bar(progress):
+            if isinstance(index, str):
+                index = self._indexes.get(kind_of(index), progress)
+            find = nearest if index is None else partial(vectors.nearest, index=index)
+            found = find(self.matrix, wanted, candidates, k, exclude_self=among, absent=absent, progress=progress)
+        ids, scores = found if blind is None else unanswered(*found, np.isin(wanted, blind))
+        first, model = self.n - self.n_queries, self.interval_model
+        return SearchResult(ids, scores, Searched(wanted, self.n_candidates, first, self.labels, self.frame, model))
 
     def export_index(self, path: str | Path, kind: vectors.Kind = "flat", *, overwrite: bool = False) -> dict[str, Any]:
         """Write the candidates as a FAISS file, and beside it a note that says how queries are put to it.
@@ -222,12 +251,13 @@ class Completion(Probabilities):
             Share of the true similarities that should lie inside.
         rows, cols : optional
             As in `similarity`; the queries and the candidates when left out. Where queries are separate, numbers for
-            `rows` need their group, ``("queries", [0, 3])``: before version 0.2 they were counted from the first query.
+            `rows` need their group, ``("queries", [0, 3])``.
 
         Returns
         -------
         low, high : array of shape (rows, cols)
-            Clipped to [-1, 1]. Pairs of complete candidates are exact: their intervals have no width.
+            Clipped to [-1, 1]. Pairs of complete candidates are exact: their intervals have no width. Those of a row
+            of which nothing was observed are -1 and 1: nothing is claimed of it.
         """
         required(self.interval_model, self.method)
         if not self.all_rows_are_queries:
@@ -241,35 +271,6 @@ class Completion(Probabilities):
         """One number per query, from 0 (nothing is known of it) to 1 (everything is)."""
         return required(self.interval_model, self.method).confidence
 
-    def view(self, *, unit_diagonal: bool = False, keep_candidates: bool = False, clip: bool = False) -> Completion:
-        """Return the same result in another form; its `validity` tells what that costs.
-
-        Parameters
-        ----------
-        unit_diagonal : bool
-            Rescale rows and columns to a diagonal of 1.
-        keep_candidates : bool
-            Put the exact candidate block back.
-        clip : bool
-            Clip entries to [-1, 1] (to [0, 1] where scores were mapped to (0, 1]).
-        """
-        given = {"unit_diagonal": unit_diagonal, "keep_candidates": keep_candidates, "clip": clip}
-        asked = {name: True for name, value in given.items() if value}
-        if not asked:
-            return self
-        S = views.unit_diagonal(self.matrix) if unit_diagonal else self.matrix
-        S = views.keep_candidates(S, self.exact) if keep_candidates else S
-        S = views.clip(S, 0.0 if self.params.get("positive") else -1.0) if clip else S
-        return replace(self, matrix=S, params={**self.params, **asked})
-
-    def summary(self) -> dict[str, Any]:
-        """Everything small about the result, as plain values for JSON.
-
-        Of a large result, `rank` and evidence that is not counted yet are None, and `validity` has the checks that the
-        form answers: nothing here takes long.
-        """
-        return summary(self)
-
     def save(self, path: str | Path, *, overwrite: bool = False, candidates: bool = True) -> None:
         """Write everything to a folder of `.npy` and JSON, block by block, whole or not at all; `sc.load` reads it.
 
@@ -278,8 +279,7 @@ class Completion(Probabilities):
         path, overwrite : path, bool
             The folder to make, and whether to replace a completion saved there before.
         candidates : bool
-            Also keep what the exact candidate block is made of; `keep_candidates` views and the fifth validity
-            check need it after loading.
+            Also keep the exact candidate block, which `keep_candidates` views and the fifth validity check need.
         """
         store.write(self, Path(path), overwrite=overwrite, candidates=candidates)
 
@@ -288,9 +288,6 @@ class Completion(Probabilities):
             f"Completion(method={self.method!r}, candidates={self.n_candidates}, queries={self.n_queries}, "
             f"rank={rank_in_words(self)}, status={self.status.code!r})"
         )
-
-    def _repr_html_(self) -> str:
-        return html_table(self)
 
     @cached_property
     def _indexes(self) -> IndexCache:

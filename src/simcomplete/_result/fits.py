@@ -72,6 +72,10 @@ def check_fit(arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
     if "order" in arrays:
         same = np.array_equal(np.sort(arrays["order"]), np.arange(n))
         _need(same, f"order.npy does not have every position of {n} rows once")
+    blind = metadata.get("unobserved")
+    if blind is not None:
+        rows = isinstance(blind, list) and blind and all(_is_whole(row) and 0 <= row < n for row in blind)
+        _need(bool(rows) and blind == sorted(set(blind)), f"unobserved is no list of some of the {n} rows, each once")
     labels = metadata["labels"]
     if labels is not None:
         _need(isinstance(labels, list) and all(isinstance(label, str) for label in labels), "labels are not text")
@@ -107,6 +111,8 @@ def check_facts(metadata: Mapping[str, Any]) -> None:
     }
     for name, kind in kinds.items():
         _need(isinstance(metadata[name], kind), f"{name} is {str(metadata[name])[:40]!r}")
+    frame = metadata.get("frame")
+    _need(frame in (None, "pandas", "polars", "pyarrow"), f"frame={str(frame)[:40]!r} is no kind of frame")
     status = metadata["status"]
     words = isinstance(status.get("code"), str) and isinstance(status.get("message"), str)
     _need(words and isinstance(status.get("ok"), bool), "status is not a code, a message and ok")

@@ -172,9 +172,3 @@ def required(model: IntervalModel | None, method: str) -> IntervalModel:
     if model is None:
         raise InputError(f"this {method!r} result has no error bars; method='posterior' has, from 40 candidates on")
     return model
-
-
-def around(middle: NDArray[Any], width: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Intervals of that half-width around similarities, clipped to [-1, 1]."""
-    width = width.astype(middle.dtype)
-    return np.clip(middle - width, -1.0, 1.0), np.clip(middle + width, -1.0, 1.0)

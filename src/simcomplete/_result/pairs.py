@@ -12,6 +12,7 @@ from simcomplete._result.intervals import FINE, RankedErrors, required
 from simcomplete._result.matrix import SymmetricMatrix, take
 from simcomplete._result.rows import positions_of
 from simcomplete._result.search import nearest
+from simcomplete._result.unobserved import WIDEST, open_pairs
 from simcomplete._rows.budget import row_blocks
 from simcomplete._rows.xp import to_numpy
 
@@ -22,6 +23,7 @@ RANKED_WHOLE = 20_000  # candidates up to which every rank is looked up; of more
 FIRST = 64  # ranks that are then known exactly
 SAMPLED = 4_000
 LEVELS_KEPT = 201  # of a distribution that is tabulated
+OPEN = FINE + 1  # the kind of pairs with a row of which nothing is known: -1 or 1, the widest there is
 
 
 class Pairs(NamedTuple):
@@ -44,7 +46,7 @@ def share_beyond(pairs: Pairs, t: float, z: NDArray[np.float64], levels: NDArray
     out = np.where(pairs.estimate > t, 1.0, 0.0)
     for kind in np.unique(pairs.kind):
         mine = (pairs.kind == kind) & ~known
-        out[mine] = 1 - np.interp(scaled[mine], z[kind], levels)
+        out[mine] = 0.5 * (t < 1) + 0.5 * (t < -1) if kind == OPEN else 1 - np.interp(scaled[mine], z[kind], levels)
     return out
 
 
@@ -55,7 +57,7 @@ def pair_blocks(done: Completion, rows: Any, cols: Any, levels: NDArray[np.float
     first = done.n - done.n_queries
     every = np.arange(done.n)
     complete = every[: done.n_candidates] if first else every[model.exact(every)]
-    z = model.table(levels, max(len(complete), 1))
+    z = np.vstack([model.table(levels, max(len(complete), 1)), WIDEST * np.sign(2 * levels - 1)])
     ranked = model.ranked is not None and len(complete) > 0
     row_exact, col_exact = model.exact(rows, first), model.exact(cols, first)
     columns = edge_estimates(done, cols[~col_exact], complete) if ranked and row_exact.any() else None
@@ -71,7 +73,11 @@ def pair_blocks(done: Completion, rows: Any, cols: Any, levels: NDArray[np.float
             kind[np.ix_(~exact, col_exact)] = found
         if columns is not None and exact.any():
             kind[np.ix_(exact, ~col_exact)] = places_among(estimate[exact][:, ~col_exact].T, columns).T
-        yield Pairs(estimate, model.spread_of(some, cols, first), kind), z
+        spread = model.spread_of(some, cols, first)
+        if done.unobserved is not None:
+            anything = open_pairs(some, cols, done.unobserved)
+            kind[anything], spread[anything] = OPEN, 1.0
+        yield Pairs(estimate, spread, kind), z
 
 
 def places_among(S: NDArray[Any], edges: NDArray[Any]) -> NDArray[np.int64]:

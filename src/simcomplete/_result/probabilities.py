@@ -63,6 +63,7 @@ class Probabilities:
         Returns
         -------
         array of shape (rows, cols)
+            Of a row of which nothing was observed -1 below the median and 1 above.
         """
         picked, among = _picked(self, rows, cols)
         level = np.array([check_level(p, "p")])
@@ -81,7 +82,7 @@ class Probabilities:
         Returns
         -------
         array of shape (rows, cols)
-            Pairs of complete rows are known: 0 or 1.
+            Pairs of complete rows are known: 0 or 1. Of a row of which nothing was observed nothing is claimed: 0.5.
 
         Examples
         --------
@@ -124,7 +125,8 @@ class Probabilities:
         picked, among = _picked(self, rows, cols)
         levels = (np.arange(LEVELS_KEPT - 1) + 0.5) / (LEVELS_KEPT - 1)
         found = pair_blocks(self, picked, among, levels)
-        return np.concatenate([pairs.spread * z.std(axis=1)[pairs.kind] for pairs, z in found])
+        widths = [pairs.spread * z.std(axis=1)[pairs.kind] for pairs, z in found]
+        return np.asarray(np.minimum(np.concatenate(widths), 1.0))  # of numbers between -1 and 1 it is not larger
 
     def sample(self: Any, n: int, rows: Any = None, cols: Any = None, *, random_state: Any = 0) -> NDArray[np.float64]:
         """Draw what the true similarities may be; errors of one query with similar candidates go together.
@@ -178,7 +180,7 @@ class Probabilities:
         Returns
         -------
         array of shape (rows, candidates)
-            0 beyond the 200 (or 20 k) largest estimates.
+            0 beyond the 200 (or 20 k) largest estimates; k / candidates for a query of which nothing was observed.
         """
         model = required(self.interval_model, self.method)
         if model.ranked is None or self.all_rows_are_queries or self.matrix.factor is None:
@@ -194,9 +196,13 @@ class Probabilities:
         play = TopPlay(self, model, int(k), most)
         b = play.regression()
         ids = nearest(self.matrix, picked, slice(0, self.n_candidates), most, exclude_self=False).ids
+        blind = np.zeros(0, dtype=np.int64) if self.unobserved is None else self.unobserved
         spread = model.spread_of(picked, np.zeros(1, dtype=np.int64), self.n - self.n_queries)[:, 0]
         for row, mine in enumerate(ids):
             S = to_numpy(self.matrix.block(picked[row : row + 1], mine))[0]
+            if np.isin(picked[row], blind):  # nothing is known: each is as likely as any other
+                out[row] = int(k) / self.n_candidates
+                continue
             if spread[row] == 0:  # known
                 out[row, mine[: int(k)]] = 1.0
                 continue

@@ -1,4 +1,9 @@
-"""One numbering of the rows of a result: by group, position, mask or label."""
+"""One numbering of the rows of a result: by group, position, mask or label.
+
+Text is always a label and a whole number always a position, whatever the labels look like: ``rows="3"`` is the row
+labelled 3, ``rows=3`` the fourth row. "candidates" and "queries" are the groups; a row that is labelled so is asked for
+in a list, ``rows=["queries"]``.
+"""
 
 from __future__ import annotations
 
@@ -103,13 +108,13 @@ def _resolve(rows: Any, name: str, n: int, labels: list[str] | None) -> Selectio
         return slice(start, max(start, stop)) if step == 1 else np.arange(n)[rows]
     asked = _as_flat_array(rows, name)
     if asked.dtype.kind in "iu" or not asked.size:
-        return _in_range(np.atleast_1d(asked).astype(np.int64), name, n)
+        return _in_range(np.atleast_1d(asked).astype(np.int64), name, n, labels)
     if asked.dtype.kind == "b" and asked.ndim:
         if len(asked) != n:
             raise InputError(f"{name} has {len(asked)} booleans; give one for each of the {n} rows")
         return np.flatnonzero(asked)
     if all(isinstance(label, str) for label in asked.ravel().tolist()):
-        return np.array([_position(label, name, labels) for label in asked.ravel().tolist()], dtype=np.int64)
+        return _labelled(asked.ravel().tolist(), name, labels)
     raise InputError(
         f"{name}={reprlib.repr(rows)} names no rows; use 'candidates', 'queries', a slice, whole numbers, labels, or "
         f"{n} booleans"
@@ -126,12 +131,22 @@ def _as_flat_array(rows: Any, name: str) -> NDArray[Any]:
     return asked
 
 
-def _in_range(asked: NDArray[np.int64], name: str, n: int) -> NDArray[np.int64]:
+def _in_range(asked: NDArray[np.int64], name: str, n: int, labels: list[str] | None) -> NDArray[np.int64]:
     outside = (asked < -n) | (asked >= n)
     if outside.any():
         wrong = int(asked[outside][0])
-        raise InputError(f"{name}: {wrong} is outside the {n} rows; use 0 to {n - 1}, or -{n} to -1 from the end")
+        labelled = labels is not None and str(wrong) in labels
+        hint = f"; a number is a position: the row labelled {wrong} is {str(wrong)!r}, as text" * labelled
+        raise InputError(f"{name}: {wrong} is outside the {n} rows; use 0 to {n - 1}, or -{n} to -1 from the end{hint}")
     return np.where(asked < 0, asked + n, asked)
+
+
+def _labelled(asked: list[str], name: str, labels: list[str] | None) -> NDArray[np.int64]:
+    """Positions of labels; of many, by one look at all labels."""
+    place = {label: i for i, label in enumerate(labels or [])} if len(asked) > 1 else {}
+    once = len(place) == len(labels or [])
+    found = [place[label] if once and label in place else _position(label, name, labels) for label in asked]
+    return np.array(found, dtype=np.int64)
 
 
 def _position(label: str, name: str, labels: list[str] | None) -> int:
@@ -144,7 +159,8 @@ def _position(label: str, name: str, labels: list[str] | None) -> int:
         return found[0]
     if found:
         raise InputError(
-            f"{name}={label!r} is the label of {len(found)} rows, at positions {reprlib.repr(found)}; use positions"
+            f"{name}={label!r} is the label of {len(found)} rows, at positions {reprlib.repr(found)}; use positions, "
+            f"or a label within a group: ('candidates', [{label!r}]) or ('queries', [{label!r}])"
         )
     near = get_close_matches(label, list(islice(labels, COMPARED)), n=3)
     hint = f"; similar labels are {', '.join(map(repr, dict.fromkeys(near)))}" if near else ""

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._result.matrix import SymmetricMatrix, take
+from simcomplete._result.unobserved import unanswered
 from simcomplete._rows.budget import row_blocks
+from simcomplete._rows.progress import expect, one_bar
 from simcomplete._rows.table import RowTable, as_row_table
 from simcomplete._rows.xp import Array, astype, is_numpy, like, namespace, to_numpy, top_k
 from simcomplete.errors import InputError
@@ -31,6 +33,7 @@ def nearest(
     k: int,
     *,
     exclude_self: bool,
+    absent: NDArray[np.int64] | None = None,
     progress: bool | None = None,
 ) -> Neighbours:
     """Find the `k` candidates most similar to each row, block by block: never all scores at once.
@@ -47,6 +50,8 @@ def nearest(
         How many.
     exclude_self : bool
         Leave each row out of its own answer.
+    absent : array of int, optional
+        Candidates to leave out of every answer; where fewer than `k` are left, ids are -1 and scores NaN.
     progress : bool, optional
         None shows progress on a terminal, False never.
     """
@@ -55,20 +60,30 @@ def nearest(
     parts = [rows[start : start + PART] for start in range(0, len(rows), PART)]
     own = [part - candidates.start if exclude_self else None for part in parts]
     if S.factor is None:
-        found = [_in_dense(S, part, candidates, k, me) for part, me in zip(parts, own, strict=True)]
+        found = [_in_dense(S, part, candidates, k, me, absent) for part, me in zip(parts, own, strict=True)]
     else:
-        found = [_in_factor(S, part, candidates, k, me, progress) for part, me in zip(parts, own, strict=True)]
-    return Neighbours(*(np.concatenate(both) for both in zip(*found, strict=True)))
+        with one_bar(progress), expect(len(parts)):
+            found = [
+                _in_factor(S, part, candidates, k, me, absent, progress) for part, me in zip(parts, own, strict=True)
+            ]
+    every = Neighbours(*(np.concatenate(both) for both in zip(*found, strict=True)))
+    return every if absent is None else Neighbours(*unanswered(*every))
 
 
 def _in_dense(
-    S: SymmetricMatrix, rows: NDArray[np.int64], candidates: slice, k: int, own: NDArray[np.int64] | None
+    S: SymmetricMatrix,
+    rows: NDArray[np.int64],
+    candidates: slice,
+    k: int,
+    own: NDArray[np.int64] | None,
+    absent: NDArray[np.int64] | None,
 ) -> Neighbours:
     n = candidates.stop - candidates.start
     found = []
     for part in row_blocks(len(rows), n * 8 * 3, like=S.array):
         block = S.block(rows[part], candidates)
-        found.append(Neighbours(*top_k(block if own is None else without_self(block, own[part]), k)))
+        block = block if own is None else without_self(block, own[part])
+        found.append(Neighbours(*top_k(block if absent is None else without_columns(block, absent), k)))
     return Neighbours(*(np.concatenate(both) for both in zip(*found, strict=True)))
 
 
@@ -77,7 +92,7 @@ def among(u: Array, candidates: Array | RowTable, k: int, progress: bool | None 
     found = []
     for start in range(0, len(u), PART):
         left = like(to_numpy(u[start : start + PART]), candidates[:1, :])
-        work = BestOf(left, k, None, None, 0, int(candidates.shape[0]))
+        work = BestOf(left, k, None, None, None, 0, int(candidates.shape[0]))
         found.append(_best(candidates, work, progress))
     return Neighbours(*(np.concatenate(both) for both in zip(*found, strict=True)))
 
@@ -93,13 +108,14 @@ def _in_factor(
     candidates: slice,
     k: int,
     own: NDArray[np.int64] | None,
+    absent: NDArray[np.int64] | None,
     progress: bool | None,
 ) -> Neighbours:
     left = take(S.factor, rows)
     left = left if S.signs is None else left * S.signs
     bounds = (-1.0, 1.0) if S.unit else None
     bounds = bounds if S.bounds is None else S.bounds
-    return _best(S.factor, BestOf(left, k, bounds, own, candidates.start, candidates.stop), progress)
+    return _best(S.factor, BestOf(left, k, bounds, own, absent, candidates.start, candidates.stop), progress)
 
 
 @dataclass(frozen=True)
@@ -110,6 +126,7 @@ class BestOf:
     k: int
     bounds: tuple[float, float] | None
     own: NDArray[np.int64] | None
+    absent: NDArray[np.int64] | None
     start: int
     stop: int
 
@@ -125,6 +142,8 @@ class BestOf:
             scores = xp.clip(scores, *self.bounds)
         if self.own is not None:
             scores = without_self(scores, self.own - (first - self.start))
+        if self.absent is not None:
+            scores = without_columns(scores, self.absent - (first - self.start))
         ids, best = top_k(scores, min(self.k, last - first))
         return Neighbours(ids + (first - self.start), best)
 
@@ -178,4 +197,15 @@ def without_self(block: Array, own: NDArray[np.int64]) -> Array:
         return block
     xp = namespace(block)
     hit = like(np.arange(block.shape[1])[None, :] == own[:, None], block)
+    return xp.where(hit, xp.full_like(block, -np.inf), block)
+
+
+def without_columns(block: Array, absent: NDArray[np.int64]) -> Array:
+    """Put some columns last, where they are among the columns."""
+    inside = absent[(absent >= 0) & (absent < block.shape[1])]
+    if is_numpy(block):
+        block[:, inside] = -np.inf
+        return block
+    xp = namespace(block)
+    hit = like(np.isin(np.arange(block.shape[1]), inside)[None, :], block)
     return xp.where(hit, xp.full_like(block, -np.inf), block)

@@ -15,11 +15,13 @@ import numpy as np
 from simcomplete._result.archive import Stored, check_target, read_archive, write_archive
 from simcomplete._result.certificate import Certificate
 from simcomplete._result.fits import RANKED, check_facts, check_fit
+from simcomplete._result.html import Election
 from simcomplete._result.intervals import IntervalModel, Match, RankedErrors
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.plain import plain
 from simcomplete._result.status import Status
 from simcomplete._rows.derived import UnitRows
+from simcomplete._rows.scaling import scaling_from_dict
 from simcomplete._rows.table import as_row_table
 from simcomplete._rows.xp import to_numpy
 from simcomplete._similarity import exact as exact_candidates
@@ -62,6 +64,9 @@ def to_arrays_and_metadata(done: Completion, *, candidates: bool = True) -> tupl
         "evidence": None if done.evidence is None else done.evidence.as_dict(),
         "exact": None,
         "factor": AS_IT_IS,
+        "unobserved": plain(done.unobserved),
+        "frame": done.frame,
+        "scaling": None if done.scaling is None else done.scaling.as_dict(),
     }
     if candidates and done.exact is not None:
         arrays["candidates"], metadata["exact"] = done.exact.to_table_and_metadata()
@@ -94,6 +99,7 @@ def read(path: Path) -> dict[str, Any]:
 def from_arrays_and_metadata(arrays: dict[str, Any], metadata: dict[str, Any]) -> dict[str, Any]:
     """Put together what `to_arrays_and_metadata` took apart, as the arguments of Completion."""
     bounds, certificate, evidence = metadata["bounds"], metadata["certificate"], metadata["evidence"]
+    scaling = metadata.get("scaling")  # folders of simcomplete 0.2 have none
     exact, factor = None, arrays.get("factor")
     if "candidates" in arrays:
         table = as_row_table(arrays["candidates"])
@@ -113,14 +119,19 @@ def from_arrays_and_metadata(arrays: dict[str, Any], metadata: dict[str, Any]) -
     )
     if evidence is not None:
         evidence = Evidence(**{**evidence, "rows_without": tuple(evidence["rows_without"])})
+    blind = metadata.get("unobserved")  # this and the kind of frame: simcomplete 0.2 did not write them
     return {
         **{name: metadata[name] for name in SAME_NAME},
+        "election": None if metadata["election"] is None else Election(metadata["election"]),
+        "unobserved": None if blind is None else np.array(blind, dtype=np.int64),
+        "frame": metadata.get("frame"),
         "matrix": matrix,
         "order": arrays.get("order"),
         "status": Status(**metadata["status"]),
         "certificate": None if certificate is None else Certificate(**certificate),
         "evidence_source": evidence,
         "exact": exact,
+        "scaling": None if scaling is None else scaling_from_dict(scaling),
         "interval_model": _interval_model(arrays),
     }
 

@@ -7,9 +7,9 @@ Rank and checks of a large result are left out, or taken from its form: whoever 
 from __future__ import annotations
 
 import math
-from html import escape
 from typing import TYPE_CHECKING, Any
 
+from simcomplete._result.html import html_table
 from simcomplete._result.plain import plain
 from simcomplete._result.validity import checks_by_form, validation_work
 from simcomplete.errors import MemoryLimitError
@@ -22,7 +22,11 @@ CHEAP_VALUES = 2**25  # values to look at, a quarter of a gibibyte
 
 
 def summary(done: Completion) -> dict[str, Any]:
-    """Everything small about a completion, as plain values."""
+    """Everything small about the result, as plain values for JSON.
+
+    Of a large result, `rank` and evidence that is not counted yet are None, and `validity` has the checks that the
+    form answers: nothing here takes long.
+    """
     counted = not callable(done.evidence_source) or "evidence" in vars(done)
     work = done.n_candidates * done.n_queries * int(done.matrix.array.shape[1])
     evidence = done.evidence if counted or is_cheap(done, work) else None
@@ -72,18 +76,18 @@ def rank_in_words(done: Completion) -> str:
     return f"<={min(done.matrix.array.shape)}" if rank is None else str(rank)
 
 
-def html_table(done: Completion) -> str:
+def completion_html(done: Completion) -> str:
     """A small table for notebooks."""
     checks = cheap_checks(done)
     failed = [name.replace("_", " ") for name, check in checks.items() if not check.ok]
     valid = f"{len(checks) - len(failed)} of {len(checks)} checks hold" + (f"; not: {', '.join(failed)}" * bool(failed))
     lines = {
-        "method": done.method,
+        "method": done.method + (", chosen by auto" if done.params.get("chosen_by") == "auto" else ""),
         "candidates": done.n_candidates,
         "queries": done.n_queries,
+        "rows with nothing observed": None if done.unobserved is None else len(done.unobserved),
         "rank": rank_in_words(done),
         "status": done.status,
         "validity": valid,
     }
-    cells = (f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in lines.items())
-    return f"<table><caption>Completion</caption><tbody>{''.join(cells)}</tbody></table>"
+    return html_table("Completion", [line for line in lines.items() if line[1] is not None])

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from simcomplete._result.html import html_table
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._rows.budget import block_bytes, row_blocks
 from simcomplete._rows.table import as_row_table
@@ -69,6 +70,10 @@ class Validity:
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
         return asdict(self)
+
+    def _repr_html_(self) -> str:
+        lines = ((name.replace("_", " "), c.ok, c.value, c.meaning) for name, c in vars(self).items())
+        return html_table("Validity", lines, ("check", "holds", "value", "what the value is"))
 
     def __str__(self) -> str:
         return "\n".join(

@@ -7,7 +7,7 @@ candidate block put back, or with entries clipped, need not be positive semi-def
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._rows.budget import require
@@ -15,10 +15,37 @@ from simcomplete._rows.derived import scaled
 from simcomplete._rows.xp import Array, astype, namespace, set_diagonal, zeros
 from simcomplete.errors import InputError
 
+if TYPE_CHECKING:
+    from simcomplete._result.completion import Completion
+
 ROUNDING = 64  # units in the last place of a sum of squares
 
 
-def unit_diagonal(S: SymmetricMatrix) -> SymmetricMatrix:
+def view(
+    done: Completion, *, unit_diagonal: bool = False, keep_candidates: bool = False, clip: bool = False
+) -> Completion:
+    """Return the same result in another form; its `validity` tells what that costs.
+
+    Parameters
+    ----------
+    unit_diagonal : bool
+        Rescale rows and columns to a diagonal of 1.
+    keep_candidates : bool
+        Put the exact candidate block back.
+    clip : bool
+        Clip entries to [-1, 1] (to [0, 1] where scores were mapped to (0, 1]).
+    """
+    given = {"unit_diagonal": unit_diagonal, "keep_candidates": keep_candidates, "clip": clip}
+    asked = {name: True for name, value in given.items() if value}
+    if not asked:
+        return done
+    S = with_unit_diagonal(done.matrix) if unit_diagonal else done.matrix
+    S = with_exact_candidates(S, done.exact) if keep_candidates else S
+    S = clipped(S, 0.0 if done.params.get("positive") else -1.0) if clip else S
+    return replace(done, matrix=S, params={**done.params, **asked})
+
+
+def with_unit_diagonal(S: SymmetricMatrix) -> SymmetricMatrix:
     """Rescale rows and columns so that the diagonal is 1; a row without any similarity is similar to itself alone."""
     xp = namespace(S.array)
     own = S.diag()
@@ -50,7 +77,7 @@ def _is_rounding(S: SymmetricMatrix, own: Array) -> bool:
     return bool(xp.any((size > 0) & (own <= ROUNDING * float(xp.finfo(own.dtype).eps) * size)))
 
 
-def keep_candidates(S: SymmetricMatrix, exact: Any) -> SymmetricMatrix:
+def with_exact_candidates(S: SymmetricMatrix, exact: Any) -> SymmetricMatrix:
     """Put the exact candidate block back in place of the estimated one.
 
     Where candidates are feature rows P^, the result is again a (signed) factor, because
@@ -92,6 +119,6 @@ def keep_candidates(S: SymmetricMatrix, exact: Any) -> SymmetricMatrix:
     return SymmetricMatrix(factor=factor, signs=signs, diagonal=diagonal, bounds=S.bounds)
 
 
-def clip(S: SymmetricMatrix, low: float = -1.0, high: float = 1.0) -> SymmetricMatrix:
+def clipped(S: SymmetricMatrix, low: float = -1.0, high: float = 1.0) -> SymmetricMatrix:
     """Clip entries to [low, high] whenever they are read."""
     return replace(S, bounds=(low, high))

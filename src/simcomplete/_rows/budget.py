@@ -99,7 +99,9 @@ def parse_bytes(memory: Any, name: str = "memory") -> int:
     except (KeyError, TypeError, ValueError, OverflowError):
         size = 0
     if isinstance(memory, bool) or size < 1:
-        raise InputError(f"{name}={memory!r} is no amount of memory; give bytes, or words such as '2 GiB'")
+        raise InputError(
+            f"{name}={memory!r} is no amount of memory; give bytes, or words such as '2 GiB'", about=(name,)
+        )
     return size
 
 

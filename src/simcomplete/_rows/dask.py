@@ -6,8 +6,8 @@ and the sums are the same.
 
 from __future__ import annotations
 
-import contextlib
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from simcomplete._rows.budget import memory_limit, working_memory
 from simcomplete._rows.passes import Part, Target, Work, fill_array, fold
-from simcomplete._rows.progress import PATIENCE, shown
+from simcomplete._rows.progress import one_bar, part_of_bar, shown, track
 from simcomplete._rows.source import SourceRows, checked
 from simcomplete.errors import InputError, optional
 
 FAN_IN = 8  # sums merged at a time
+ASK_AGAIN = 0.1  # seconds between two looks at what a cluster does
 
 
 def client() -> Any:
@@ -33,18 +34,24 @@ def client() -> Any:
 
 
 def computed(value: Any, progress: bool | None = False) -> Any:
-    """Compute what is delayed, with dask's own bar where progress is to be seen."""
-    if not shown(progress):
+    """Compute what is delayed, and show how far it is where that is to be seen."""
+    if progress is False or not shown(progress):
         return value.compute()
     cluster = client()
     if cluster is None:
-        with optional("dask.diagnostics", extra="dask", purpose="progress").ProgressBar(
-            minimum=PATIENCE, out=sys.stderr
-        ):
-            return value.compute()
+        callback = optional("dask.callbacks", extra="dask", purpose="progress").Callback
+        with one_bar(progress), part_of_bar("dask") as tell:
+
+            def told(key: Any, result: Any, dsk: Any, state: Any, worker: Any) -> None:
+                done = len(state["finished"])
+                share = done / (done + sum(len(state[kind]) for kind in ("ready", "waiting", "running")))
+                tell(share, share)
+
+            with callback(posttask=told):
+                return value.compute()
     future = cluster.compute(value)
-    with contextlib.redirect_stdout(sys.stderr):  # where progress goes; results may be on standard output
-        sys.modules["distributed"].progress(future, notebook=False)
+    for _ in track(iter(future.done, True), "dask", progress):  # how many tasks are left, only the scheduler knows
+        time.sleep(ASK_AGAIN)
     return future.result()
 
 

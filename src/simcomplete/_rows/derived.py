@@ -9,7 +9,7 @@ from typing import Any, Generic
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._rows.passes import Part, Work
+from simcomplete._rows.passes import Part, Target, Work
 from simcomplete._rows.table import HeldRows, RowTable, as_row_table
 from simcomplete._rows.xp import Array, Namespace, astype, like, unit_array
 
@@ -126,6 +126,54 @@ class ScaledRows(RowTable):
         return self.source.take(positions) * self.scale[like(positions, self.scale)][:, None]
 
 
+class ChangedRows(RowTable):
+    """Rows of another table, changed block by block when they are read, in the table's type.
+
+    Parameters
+    ----------
+    source : RowTable
+        Referred to, not copied.
+    change : callable
+        Makes other rows of the same shape of any rows of an array library; each row by itself. It goes where the rows
+        are, so it must be small and, for clusters, something that can be sent.
+
+    Examples
+    --------
+    >>> rows = ChangedRows(HeldRows(np.array([[1.0, 2.0], [3.0, 4.0]])), lambda X: 10 * X)
+    >>> rows[1:2]
+    array([[30., 40.]])
+    """
+
+    def __init__(self, source: RowTable, change: Callable[[Array], Array]) -> None:
+        super().__init__(source.shape, source.dtype, source.device, source.labels)
+        self.source, self.change = source, change
+
+    @property
+    def xp(self) -> Namespace:
+        """The source's own library."""
+        return self.source.xp
+
+    def like(self, values: NDArray[Any], dtype: Any = None) -> Array:
+        """Bring a NumPy array to the library and device of the source."""
+        return self.source.like(values, dtype)
+
+    def read(self, start: int, stop: int) -> Any:
+        """Return rows from `start` up to `stop`."""
+        return astype(self.change(self.source.read(start, stop)), self.dtype)
+
+    def take(self, positions: Any) -> Any:
+        """Return some rows, in the order asked for."""
+        return astype(self.change(self.source.take(positions)), self.dtype)
+
+    def fold(self, work: Work[Part], merge: Callable[[Part, Part], Part], **settings: Any) -> Part:
+        """Work on changed rows where the source's rows are."""
+        return self.source.fold(OnChangedRows(work, self.change, self.dtype), merge, **settings)
+
+    def map(self, work: Work[Array], below: Array, *, target: Target = None, **settings: Any) -> Any:
+        """What `work` makes of every changed row, where the source's rows are."""
+        return self.source.map(OnChangedRows(work, self.change, self.dtype), below, target=target, **settings)
+
+
 def scaled(rows: Array | RowTable, scale: Array) -> Any:
     """Rows times a number each: an array where the rows are in memory, else made when they are asked for."""
     table = as_row_table(rows)
@@ -142,3 +190,16 @@ class OnUnitRows(Generic[Part]):
     def __call__(self, X: Array, start: int) -> Part:
         """Do it."""
         return self.work(astype(unit_array(X), self.dtype), start)
+
+
+@dataclass(frozen=True)
+class OnChangedRows(Generic[Part]):
+    """Work on changed rows, for where there are rows as they were."""
+
+    work: Work[Part]
+    change: Callable[[Array], Array]
+    dtype: Any
+
+    def __call__(self, X: Array, start: int) -> Part:
+        """Do it."""
+        return self.work(astype(self.change(X), self.dtype), start)

@@ -36,11 +36,13 @@ class RowTable(ArrayLike):
         Rows and columns.
     dtype, device
         Type of the values, in the array library that blocks are read in, and where they live.
-    labels : list of str or None
-        Row labels, where a frame had some.
+    labels, columns, frame : optional
+        Row labels and names of columns, where a frame had some, and the library of the frame.
     """
 
     ndim = 2
+    columns: list[Any] | None = None
+    frame: str | None = None
 
     def __init__(
         self, shape: tuple[int, int], dtype: Any, device: Any = "cpu", labels: list[str] | None = None

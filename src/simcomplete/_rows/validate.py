@@ -7,6 +7,7 @@ float32. NaN marks a missing value.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._rows.budget import row_blocks
+from simcomplete._rows.cells import complex_message, numeric
 from simcomplete._rows.files import open_rows
+from simcomplete._rows.frames import is_frame, read_frame
+from simcomplete._rows.sparse import dense_rows
+from simcomplete._rows.square import in_row_order
 from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.xp import Array, is_array, is_dask, namespace, to_numpy
 from simcomplete.errors import InputError
 
+# A matrix computed in float32 and stored in float64 is off by 1e-7 of its largest entry: that is rounding.
+ASYMMETRY = 1e-6
 
-def as_rows(X: Any, name: str = "X", *, complete: bool = False) -> RowTable:
+
+def as_rows(X: Any, name: str = "X", *, complete: bool = False, id: Any = None, missing: str | None = None) -> RowTable:
     """Check rows of features and bring them to float.
 
     Parameters
@@ -31,24 +39,30 @@ def as_rows(X: Any, name: str = "X", *, complete: bool = False) -> RowTable:
         What to call it in messages.
     complete : bool
         Refuse rows with missing values.
+    id : optional
+        The column of a frame that holds the labels; False for none. See `frames.read_frame`.
+    missing : {"absent", "zero"}, optional
+        What cells mean that a sparse matrix does not store.
 
     Returns
     -------
     RowTable
-        Float values and, of a frame with row labels, the labels.
+        Float values and, of a frame, the labels of rows and the names of columns.
     """
-    labels = _row_labels(X)
-    if is_out_of_core(X):  # these rows are checked when they are read
+    if type(X) is not np.ndarray and (hasattr(X, "tocsr") or is_frame(X)):
+        table = HeldRows(dense_rows(X, name, missing)) if hasattr(X, "tocsr") else read_frame(X, name, id, missing)
+    elif is_out_of_core(X):  # these rows are checked when they are read
         return _not_empty(open_rows(X, name, complete), name)
-    values = _as_float(X, name)
-    if values.ndim != 2:
-        hint = f"; for one sample use {name}[None, :]" if values.ndim == 1 else ""
-        raise InputError(
-            f"{name} has {values.ndim} dimension{'s' * (values.ndim != 1)}; 2 are needed, "
-            f"rows are samples and columns are features{hint}"
-        )
-    table = _not_empty(HeldRows(values, labels), name)
-    unusual = _refuse_infinities(table.array_like, name)
+    else:
+        values = _as_float(X, name)
+        if values.ndim != 2:
+            hint = f"; for one sample use {name}[None, :]" if values.ndim == 1 else ""
+            raise InputError(
+                f"{name} has {values.ndim} dimension{'s' * (values.ndim != 1)}; 2 are needed, "
+                f"rows are samples and columns are features{hint}"
+            )
+        table = HeldRows(values)
+    unusual = _refuse_infinities(_not_empty(table, name).array_like, name)
     if complete and unusual:
         _refuse_missing(table.array_like, name)
     return table
@@ -59,10 +73,15 @@ def as_array(X: Any, name: str = "X", *, complete: bool = False) -> NDArray[Any]
     return to_numpy(as_rows(X, name, complete=complete).whole())
 
 
-def as_similarity(S0: Any, name: str = "S0") -> tuple[Array, list[str] | None]:
-    """Check a similarity matrix: square, finite, symmetric up to rounding (then made symmetric)."""
-    labels = _row_labels(S0)
-    S = _as_float(S0, name)
+def as_similarity(
+    S0: Any, name: str = "S0", id: Any = None, fill: Callable[..., Array] | None = None
+) -> tuple[Array, list[str] | None]:
+    """Check a similarity matrix: square, finite after `fill`, symmetric up to rounding (then made symmetric).
+
+    Columns of a frame are put into the order of its rows.
+    """
+    S, labels = _square_values(S0, name, id)
+    S = S if fill is None else fill(S, names=labels)
     if S.ndim != 2 or S.shape[0] != S.shape[1] or S.shape[0] == 0:
         raise InputError(f"{name} has shape {tuple(S.shape)}; a square matrix is needed, one row per sample")
     xp = namespace(S)
@@ -81,13 +100,32 @@ def as_similarity(S0: Any, name: str = "S0") -> tuple[Array, list[str] | None]:
         if float(xp.max(gap)) > worst:
             worst = float(xp.max(gap))
             where = _first(gap == worst, rows.start)
-    if worst > (1e-5 if S.dtype == xp.float32 else 1e-9) * size:
+    if worst > (1e-5 if S.dtype == xp.float32 else ASYMMETRY) * size:
         i, j = where
+        one, other = _unlike(float(S[i, j]), float(S[j, i]))
         raise InputError(
-            f"{name} is not symmetric: {name}[{i}, {j}] = {float(S[i, j]):.6g} but {name}[{j}, {i}] = "
-            f"{float(S[j, i]):.6g}; if the order within a pair has no meaning, give ({name} + {name}.T) / 2"
+            f"{name} is not symmetric: {name}[{i}, {j}] = {one} but {name}[{j}, {i}] = {other}, a difference of "
+            f"{worst:.2g}; if the order within a pair has no meaning, give ({name} + {name}.T) / 2"
         )
     return (S if worst == 0 else (S + S.T) / 2), labels
+
+
+def _square_values(S0: Any, name: str, id: Any) -> tuple[Array, list[str] | None]:
+    """The values of a matrix, and the labels of its rows where a frame has some."""
+    if type(S0) is not np.ndarray and is_frame(S0):
+        return in_row_order(read_frame(S0, name, id), name)
+    if hasattr(S0, "tocsr"):
+        return dense_rows(S0, name, "zero"), None  # which is what a pair without evidence has
+    return _as_float(S0, name), None
+
+
+def _unlike(one: float, other: float) -> tuple[str, str]:
+    """Two numbers with as many digits as it takes to see that they differ."""
+    for digits in range(6, 17):
+        texts = f"{one:.{digits}g}", f"{other:.{digits}g}"
+        if texts[0] != texts[1]:
+            break
+    return texts
 
 
 def same_width(candidates: RowTable, queries: RowTable) -> None:
@@ -110,11 +148,13 @@ def check_rank(rank: Any, n: int) -> int:
     if rank is None:
         return min(100, n)
     if isinstance(rank, bool) or not isinstance(rank, (int, np.integer)):
-        raise InputError(f"rank={rank!r} is not a whole number; use 1 <= rank <= {n}, or None for min(100, n)")
+        raise InputError(
+            f"rank={rank!r} is not a whole number; use 1 <= rank <= {n}, or None for min(100, n)", about=("rank",)
+        )
     if rank < 1:
-        raise InputError(f"rank={rank} is too small; use 1 <= rank <= {n}")
+        raise InputError(f"rank={rank} is too small; use 1 <= rank <= {n}", about=("rank",))
     if rank > n:
-        raise InputError(f"rank={rank} exceeds the {n} samples given; use rank <= {n}")
+        raise InputError(f"rank={rank} exceeds the {n} samples given; use rank <= {n}", about=("rank",))
     return int(rank)
 
 
@@ -126,20 +166,13 @@ def check_number(value: Any, name: str, low: float = 0.0, high: float = np.inf) 
         number = np.nan
     if isinstance(value, (bool, str)) or not np.isfinite(number) or not low <= number <= high:
         bound = f"at least {low:g}" if high == np.inf else f"between {low:g} and {high:g}"
-        raise InputError(f"{name}={value!r} is not a number {bound}; give one")
+        raise InputError(f"{name}={value!r} is not a number {bound}; give one", about=(name,))
     return number
 
 
 def _as_float(X: Any, name: str) -> Array:
-    if hasattr(X, "tocsr"):
-        raise InputError(
-            f"{name} is a sparse matrix, and its absent cells could mean zero or missing; give {name}.toarray() "
-            "if they are zeros, or a dense array with NaN where they are missing"
-        )
-    if hasattr(X, "to_numpy") and hasattr(X, "columns"):
-        return _from_frame(X, name)
     if isinstance(X, np.ma.MaskedArray):
-        values = _numeric(X.data, name).copy()
+        values = numeric(X.data, name).copy()
         values[np.ma.getmaskarray(X)] = np.nan
         return values
     if is_array(X) and not isinstance(X, np.ndarray):
@@ -148,60 +181,17 @@ def _as_float(X: Any, name: str) -> Array:
         values = np.asarray(X)
     except ValueError as error:
         raise InputError(f"{name} is not a table: {error}; rows need equal lengths") from error
-    return _numeric(values, name)
+    return values if values.dtype in (np.float32, np.float64) else numeric(values, name)
 
 
 def _from_library(X: Array, name: str) -> Array:
     xp = namespace(X)
     if xp.isdtype(X.dtype, "complex floating"):
-        raise InputError(_complex_message(name))
+        raise InputError(complex_message(name))
     if X.dtype in (xp.float32, xp.float64):
         return X
     half = xp.isdtype(X.dtype, "real floating")
     return xp.astype(X, xp.float32 if half else xp.float64)
-
-
-def _from_frame(X: Any, name: str) -> NDArray[Any]:
-    values = X.to_numpy()
-    if values.dtype == object and hasattr(X, "index"):  # pandas: its NA is no float
-        values = X.astype(object).where(X.notna(), None).to_numpy()
-    try:
-        return _numeric(values, name)
-    except InputError:
-        for column in X.columns:
-            try:
-                _numeric(np.asarray(X[column].to_numpy()), name)
-            except InputError as error:
-                raise InputError(
-                    f"{name}: column {column!r} is of type {X[column].dtype} and not numeric; "
-                    "leave it out or encode it as numbers"
-                ) from error
-        raise
-
-
-def _numeric(values: NDArray[Any], name: str) -> NDArray[Any]:
-    kind = values.dtype.kind
-    if kind == "c":
-        raise InputError(_complex_message(name))
-    if values.dtype in (np.float32, np.float64):
-        return values
-    if kind == "f":
-        return values.astype(np.float32 if values.dtype == np.float16 else np.float64)
-    if kind in "iub":
-        return values.astype(np.float64)
-    if kind == "O":
-        text = next((v for v in values.ravel() if isinstance(v, (str, bytes))), None)
-        if text is None:
-            try:
-                return np.asarray(values, dtype=np.float64)
-            except (TypeError, ValueError) as error:
-                raise InputError(f"{name} holds values that are not numbers: {error}") from error
-        raise InputError(f"{name} holds text such as {text!r}; numbers are needed, NaN where a value is missing")
-    raise InputError(f"{name} is of type {values.dtype}; numbers are needed, NaN where a value is missing")
-
-
-def _complex_message(name: str) -> str:
-    return f"{name} is complex; real numbers are needed: give its real and imaginary parts as separate features"
 
 
 def _refuse_infinities(values: Array, name: str) -> bool:
@@ -263,13 +253,6 @@ def _not_empty(table: RowTable, name: str) -> RowTable:
     return table
 
 
-def _row_labels(X: Any) -> list[str] | None:
-    index = getattr(X, "index", None)
-    if index is None or callable(index) or not hasattr(X, "columns"):
-        return None
-    return [str(label) for label in index]
-
-
 def is_out_of_core(x: object) -> bool:
     """Tell whether the rows of `x` are to be read block by block.
 
@@ -280,5 +263,9 @@ def is_out_of_core(x: object) -> bool:
         return True
     if isinstance(x, np.memmap):
         return x.dtype not in (np.float32, np.float64)
-    known = is_array(x) or hasattr(x, "columns") or hasattr(x, "tocsr")
-    return not known and all(hasattr(x, name) for name in ("shape", "dtype", "__getitem__"))
+    return (
+        not is_array(x)
+        and not hasattr(x, "tocsr")
+        and not is_frame(x)
+        and all(hasattr(x, name) for name in ("shape", "dtype", "__getitem__"))
+    )

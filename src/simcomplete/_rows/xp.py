@@ -114,6 +114,27 @@ def rows_not_finite(x: Array) -> NDArray[np.int64]:
     return np.array([i for i in suspect if not bool(xp.all(xp.isfinite(x[int(i), :])))], dtype=np.int64)
 
 
+def rows_without_values(x: Array) -> NDArray[np.int64]:
+    """Positions of the rows of an array in which every value is NaN.
+
+    In NumPy a row is looked at up to its first value: rows with nothing are rare, and looking for them costs little.
+
+    Examples
+    --------
+    >>> rows_without_values(np.array([[np.nan, np.nan], [np.nan, 1.0]]))
+    array([0])
+    """
+    if not is_numpy(x):
+        xp = namespace(x)
+        return np.flatnonzero(to_numpy(xp.all(xp.isnan(x), axis=1))).astype(np.int64)
+    left = np.flatnonzero(np.isnan(x[:, 0]))
+    for j in range(1, x.shape[1]):
+        if not len(left):
+            break
+        left = left[np.isnan(x[left, j])]
+    return left.astype(np.int64)
+
+
 def zeros(x: Array, shape: tuple[int, ...], dtype: Any = None) -> Array:
     """Zeros in the library, on the device and (unless told) of the type of `x`."""
     return namespace(x).zeros(shape, dtype=x.dtype if dtype is None else dtype, device=device(x))

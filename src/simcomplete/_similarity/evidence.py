@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from simcomplete._rows.progress import one_bar
 from simcomplete._rows.table import RowTable
 from simcomplete._rows.xp import Array, namespace
 from simcomplete._similarity.candidate_pass import Reader
@@ -40,7 +41,8 @@ class LazyEvidence:
     def __call__(self) -> Evidence:
         """Count, unless it was done."""
         if self.counted is None:
-            self.counted = self._count()
+            with one_bar(self.progress):
+                self.counted = self._count()
         return self.counted
 
     def _count(self) -> Evidence:

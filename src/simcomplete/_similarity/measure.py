@@ -30,16 +30,18 @@ class Measure:
     def checked(self, d: int) -> Measure:
         """Return self, or say which setting cannot be used with `d` features."""
         if self.metric not in ("cosine", "pearson"):
-            raise InputError(f"metric={self.metric!r} is unknown; use 'cosine' or 'pearson'")
+            raise InputError(f"metric={self.metric!r} is unknown; use 'cosine' or 'pearson'", about=("metric",))
         whole = isinstance(self.min_overlap, (int, np.integer)) and not isinstance(self.min_overlap, bool)
         if not whole or not 1 <= self.min_overlap <= d:
             raise InputError(
-                f"min_overlap={self.min_overlap!r} must be a whole number from 1 to the {d} features given"
+                f"min_overlap={self.min_overlap!r} must be a whole number from 1 to the {d} features given",
+                about=("min_overlap",),
             )
         if check_number(self.epsilon, "epsilon") > 0 and self.metric != "cosine":
             raise InputError(
                 "epsilon smooths zero vectors under the cosine only; a constant row has no Pearson "
-                "correlation, smoothed or not: leave epsilon=0"
+                "correlation, smoothed or not: leave epsilon=0",
+                about=("epsilon",),
             )
         return self
 
@@ -48,6 +50,9 @@ class Measure:
         remarks = {"epsilon": self.epsilon, "positive": self.positive}
         used = {name: value for name, value in remarks.items() if value}
         return {"metric": self.metric, "min_overlap": self.min_overlap, **used}
+
+
+PLAIN = Measure()  # the cosine
 
 
 @dataclass(frozen=True)

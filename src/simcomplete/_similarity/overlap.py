@@ -11,26 +11,34 @@ from typing import Any
 
 import numpy as np
 
+from simcomplete._caller import warn_caller
 from simcomplete._rows.budget import require, row_blocks, triangle_blocks
+from simcomplete._rows.doubts import question_columns
+from simcomplete._rows.frames import FrameRows
+from simcomplete._rows.frames_out import as_given
+from simcomplete._rows.matching import in_order_of
 from simcomplete._rows.progress import track
-from simcomplete._rows.table import RowTable, as_row_table
-from simcomplete._rows.validate import as_rows
+from simcomplete._rows.table import HeldRows, RowTable, as_row_table
+from simcomplete._rows.validate import as_rows, same_width
 from simcomplete._rows.xp import Array, astype, namespace, set_diagonal, to_numpy, zeros
-from simcomplete._similarity.measure import Evidence, Measure, Metric, to_unit_interval
+from simcomplete._similarity.measure import Evidence, Measure, to_unit_interval
 from simcomplete._similarity.products import cross, part, prepare_rows
+from simcomplete.errors import InputWarning
 
 TEMPORARIES = 8  # arrays of the size of one block of similarities that its products take
 
 
 def overlap_similarity(
     X: Any,
-    metric: Metric = "cosine",
+    Y: Any = None,
+    metric: Any = "cosine",
     min_overlap: int = 1,
     *,
     epsilon: float = 0.0,
     positive: bool = False,
     return_evidence: bool = False,
     progress: bool | None = None,
+    id: Any = None,
 ) -> Any:
     """Similarities over common features, S0 of the paper.
 
@@ -42,6 +50,8 @@ def overlap_similarity(
     ----------
     X : array or frame of shape (n, d)
         Rows are samples, NaN is missing. float32 stays float32, everything else gives float64.
+    Y : array or frame of shape (m, d), optional
+        Other samples, such as queries, to be compared with those of `X`. Columns of frames are matched by name.
     metric : {"cosine", "pearson"}
         What to compute over the common features.
     min_overlap : int
@@ -52,14 +62,17 @@ def overlap_similarity(
     positive : bool
         Map the scores to (0, 1] by (1 + s)/2, to be read as probabilities. No evidence is then 1/2.
     return_evidence : bool
-        Also return how many pairs and which rows had no evidence.
+        Also return how many pairs and which rows (of `Y`, where given) had no evidence.
     progress : bool, optional
         None shows progress on a terminal, False never.
+    id : optional
+        The column of a frame that holds labels of rows, as in `simcomplete.complete`.
 
     Returns
     -------
-    S : array of shape (n, n)
-        Symmetric, in the library of `X`.
+    S : array or frame of shape (n, n), or (m, n) with `Y`
+        In the library of `X`; of frames, a frame with the labels of the rows. With `Y`, a row for each of its samples,
+        as in ``done.similarity("queries", "candidates")``.
     evidence : Evidence
         Only with `return_evidence`.
 
@@ -73,25 +86,38 @@ def overlap_similarity(
     array([[1., 1., 1.],
            [1., 1., 0.],
            [1., 0., 1.]])
+    >>> sc.overlap_similarity(X, np.array([[4.0, -3.0]]))
+    array([[ 0.,  1., -1.]])
     """
-    samples = as_rows(X).in_memory()
-    measure = Measure(metric, min_overlap, epsilon, positive).checked(samples.d)
-    S, evidence = overlap_matrix(samples, measure, progress=progress)
-    set_diagonal(S, zeros(S, (samples.n,)) + 1)
+    if isinstance(Y, str) and Y in ("cosine", "pearson"):  # before version 0.3, the metric came second
+        Y, metric, min_overlap = None, Y, min_overlap if metric == "cosine" else metric
+    rows, others = _rows_to_compare(X, Y, id)
+    measure = Measure(metric, min_overlap, epsilon, positive).checked(rows.d)
+    if others is None:
+        S, evidence = overlap_matrix(rows, measure, progress=progress)
+        set_diagonal(S, zeros(S, (rows.n,)) + 1)
+    else:
+        S, evidence = _overlap_block(others, rows, measure, progress)
+    if isinstance(rows, FrameRows) or isinstance(others, FrameRows):
+        S = as_given(S, rows if others is None else others, rows)
     return (S, evidence) if return_evidence else S
 
 
-def overlap_counts(X: Any) -> Any:
+def overlap_counts(X: Any, Y: Any = None, *, id: Any = None) -> Any:
     """How many features each pair of samples has in common.
 
     Parameters
     ----------
     X : array or frame of shape (n, d)
         Rows are samples, NaN is missing.
+    Y : array or frame of shape (m, d), optional
+        Other samples, to be compared with those of `X`.
+    id : optional
+        The column of a frame that holds labels of rows, as in `simcomplete.complete`.
 
     Returns
     -------
-    array of int64, shape (n, n)
+    array of int64 or frame, shape (n, n), or (m, n) with `Y`
         The diagonal holds how many features each sample has.
 
     Examples
@@ -101,11 +127,47 @@ def overlap_counts(X: Any) -> Any:
     array([[2, 1],
            [1, 1]])
     """
-    samples = as_rows(X).in_memory()
-    xp = samples.xp
-    require(samples.n**2 * 16, f"counts for {samples.n} samples", "count fewer samples at a time")
-    M = xp.astype(~xp.isnan(samples.array), xp.float64)
-    return xp.astype(M @ M.T, xp.int64)
+    rows, others = _rows_to_compare(X, Y, id)
+    xp, m = rows.xp, rows.n if others is None else others.n
+    require(rows.n * m * 16, f"counts for {m} x {rows.n} pairs of samples", "count fewer samples at a time")
+    M = xp.astype(~xp.isnan(rows.array), xp.float64)
+    counts = xp.astype((M if others is None else xp.astype(~xp.isnan(others.array), xp.float64)) @ M.T, xp.int64)
+    if isinstance(rows, FrameRows) or isinstance(others, FrameRows):
+        return as_given(counts, rows if others is None else others, rows)
+    return counts
+
+
+def _rows_to_compare(X: Any, Y: Any, id: Any) -> tuple[HeldRows, HeldRows | None]:
+    """Rows, and the others that they are to be compared with, with their columns in the same order."""
+    rows = as_rows(X, id=id).in_memory()
+    notice = question_columns(rows, id) if isinstance(rows, FrameRows) else None
+    if notice is not None:
+        warn_caller(notice, InputWarning)
+    if Y is None:
+        return rows, None
+    others = as_rows(Y, "Y", id=id).in_memory()
+    others = in_order_of(rows, others, "rows of Y") if isinstance(others, FrameRows) else others
+    same_width(rows, others)
+    return rows, others
+
+
+def _overlap_block(new: HeldRows, rows: HeldRows, measure: Measure, progress: bool | None) -> tuple[Array, Evidence]:
+    """Similarities of new rows with others, and what they stand on: pairs of both, and new rows with nothing at all."""
+    xp = rows.xp
+    need = f"the {new.n} x {rows.n} similarities"
+    require(new.n * rows.n * 8, need, "compare fewer samples at a time")
+    small = new.dtype == rows.dtype == xp.float32
+    S, without, empty = zeros(new.array, (new.n, rows.n), xp.float32 if small else xp.float64), 0, []
+    for some, others, block, supported in supported_blocks(new.array, rows, measure, progress):
+        S[some, others] = astype(block, S.dtype)
+        without += int(xp.sum(xp.astype(~supported, xp.int64)))
+        held = to_numpy(xp.any(supported, axis=1))
+        empty.append((some.start, held))
+    found = np.zeros(new.n, dtype=bool)
+    for start, held in empty:
+        found[start : start + len(held)] |= held
+    nothing = tuple(np.flatnonzero(~found).tolist())
+    return S, Evidence(new.n * rows.n, without, nothing, measure.min_overlap)
 
 
 def overlap_matrix(
@@ -158,13 +220,21 @@ def overlap_blocks(
     X: Array, rows: Array | RowTable, measure: Measure, progress: bool | None = None
 ) -> Iterator[tuple[slice, slice, Array]]:
     """The same a block at a time: which new samples, which others, and their similarities."""
+    for new, others, S, _ in supported_blocks(X, rows, measure, progress):
+        yield new, others, S
+
+
+def supported_blocks(
+    X: Array, rows: Array | RowTable, measure: Measure, progress: bool | None = None
+) -> Iterator[tuple[slice, slice, Array, Array]]:
+    """The same, with which pairs have evidence."""
     xp, table, m = namespace(X), as_row_table(rows), int(X.shape[0])
     for new in track(row_blocks(m, table.d * 8 * TEMPORARIES), "new rows", progress):
         a = prepare_rows(xp.astype(X[new, :], xp.float64), measure)
         for others in row_blocks(table.n, ((new.stop - new.start) + table.d) * 8 * TEMPORARIES):
             b = prepare_rows(xp.astype(table[others, :], xp.float64), measure)
-            S, _ = cross(a, b, measure)
-            yield new, others, to_unit_interval(S) if measure.positive else S
+            S, supported = cross(a, b, measure)
+            yield new, others, to_unit_interval(S) if measure.positive else S, supported
 
 
 def _triangle(X: Array, measure: Measure, progress: bool | None) -> Iterator[tuple[slice, Array, Array]]:

@@ -29,7 +29,7 @@ GAP = 1e-8
 ITERATIVE: dict[str, Any] = {
     "max_iter": 10_000,
     "tol": 1e-7,
-    "scale": "auto",
+    "start_scale": "auto",
     "start": None,
     "time_limit": None,
     "callback": None,
@@ -99,11 +99,16 @@ def refuse_unused(params: dict[str, Any]) -> None:
     given = [name for name in unused if params[name] is not None]
     if given:
         owner = "solver='descent'" if given == ["step"] else "solver='descent' or 'lbfgs'"
-        raise InputError(f"solver={solver!r} has no use for {', '.join(given)}; leave out, or choose {owner}")
+        raise InputError(
+            f"solver={solver!r} has no use for {', '.join(given)}; leave out, or choose {owner}", about=("solver",)
+        )
     if solver != "exact" and params["verify"] is not None and not params["verify"]:
-        raise InputError(f"verify=False is for solver='exact'; what {solver!r} found has to be verified: leave it out")
-    if params["start"] is not None and params["scale"] is not None:
-        raise InputError("scale is for a random start; leave out scale or start")
+        raise InputError(
+            f"verify=False is for solver='exact'; what {solver!r} found has to be verified: leave it out",
+            about=("verify", "solver"),
+        )
+    if params["start"] is not None and params["start_scale"] is not None:
+        raise InputError("start_scale is for a random start; leave out start_scale or start")
 
 
 def _iterative(n: int, settings: Settings, params: dict[str, Any], seed: int) -> descent.DescentSettings:
@@ -127,7 +132,7 @@ def _iterative(n: int, settings: Settings, params: dict[str, Any], seed: int) ->
         progress=settings.progress,
         best_on_interrupt=p["on_interrupt"] == "return",
     )
-    scale = p["scale"] if isinstance(p["scale"], str) else float(p["scale"])
+    scale = p["start_scale"] if isinstance(p["start_scale"], str) else float(p["start_scale"])
     return descent.DescentSettings(limits, float(p["tol"]), scale, start, seed)
 
 
@@ -138,7 +143,7 @@ def _recorded(spectral: SpectralProblem, within: descent.DescentSettings) -> dic
         "max_iter": within.limits.max_iter,
         "tol": within.tol,
         "start": "random" if within.start is None else "given",
-        "scale": scale if within.start is None else None,
+        "start_scale": scale if within.start is None else None,
         "time_limit": within.limits.time_limit,
         "callback": None if within.limits.callback is None else "given",
     }
@@ -149,6 +154,8 @@ def iterative_status(run: Run[Any], certificate: Certificate, tol: float) -> Sta
     status, gap = run.status, certificate.relative_gap
     settled = status.code in ("converged", "stalled")
     far = f"{gap:.1e} of |S0|^2 above the global optimum"
+    if status.code == "max_iter" and gap <= GAP:  # the optimum, whether or not the stop test has noticed
+        return Status("converged", f"all {run.n_iter} iterations made; {far}")
     if settled and gap <= max(GAP, tol):
         return Status("converged", f"{status.message}, after {run.n_iter} iterations; {far}")
     if settled:

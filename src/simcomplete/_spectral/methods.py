@@ -53,11 +53,11 @@ SOLVER = (
     max_iter(None, "descent and lbfgs: most iterations; None: 10,000, as in the paper"),
     tol(None, "descent and lbfgs: stop where |gradient|_F <= tol * (1 + |S0|_F); None: 1e-7; 0 makes all iterations"),
     parameter(
-        "scale",
+        "start_scale",
         None,
         Words("auto"),
         Number(above=True),
-        meaning="descent and lbfgs: the start is scale times normal numbers; None: 'auto', the trace of S0",
+        meaning="descent and lbfgs: the start is this times normal numbers; None: 'auto', the trace of S0",
     ),
     parameter("start", None, Arrays("an array of shape (n, rank)"), meaning="descent and lbfgs: where to start"),
     *ITERATION,

@@ -9,8 +9,8 @@ from typing import Any
 from simcomplete.datasets import _bundled as bundled
 from simcomplete.datasets._catalogue import CATALOGUE
 from simcomplete.datasets._dataset import Dataset
-from simcomplete.datasets._files import missing_tokens, read_table
 from simcomplete.datasets._named import FOLDER_VARIABLE, folder_of, load_named
+from simcomplete.datasets._read import missing_tokens, read_table
 from simcomplete.datasets._table import Options, Table
 
 __all__ = ["FOLDER_VARIABLE", "Dataset", "Table", "available", "load", "names", "read_table"]

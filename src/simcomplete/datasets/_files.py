@@ -3,38 +3,39 @@
 from __future__ import annotations
 
 import errno
-import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from simcomplete._rows.validate import check_number
-from simcomplete.datasets._formats import arrays, cifar, idx, parquet, svmlight, text, vectors
+from simcomplete.datasets._columns import picked_table
+from simcomplete.datasets._formats import arrays, cifar, idx, ipc, parquet, svmlight, text, vectors
 from simcomplete.datasets._formats.source import COMPRESSED_ENDINGS
 from simcomplete.datasets._table import Options, Table
 from simcomplete.errors import FileFormatError, InputError, MemoryLimitError, SimcompleteError
 
-ENDINGS = ".npy, .npz, .csv, .parquet, .tsv, .svm, .bin, .vec, .txt, -ubyte"
+ENDINGS = ".npy, .npz, .csv, .tsv, .parquet, .arrow, .feather, .svm, .bin, .vec, .txt, -ubyte"
 
 
 @dataclass(frozen=True)
 class Format:
-    """A file format: the pattern of its names, its reader, and whether files may be compressed."""
+    """A file format: the pattern of its names, and its reader."""
 
     pattern: str
     read: Callable[[Path, Options], Table]
     compressible: bool = True  # the name may also end in .gz, .bz2 or .xz
+    picks: bool = False  # the reader itself chooses columns, before it reads the others
 
 
 FORMATS = {
     "npy": Format(r".*\.npy", arrays.read_npy, compressible=False),
     "npz": Format(r".*\.npz", arrays.read_npz, compressible=False),
-    "csv": Format(r".*\.(csv|tsv)", text.read_csv, compressible=False),
-    "parquet": Format(r".*\.parquet", parquet.read_parquet, compressible=False),
+    "csv": Format(r".*\.(csv|tsv)", text.read_csv, picks=True),
+    "parquet": Format(r".*\.(parquet|pq)", parquet.read_parquet, compressible=False, picks=True),
+    "arrow": Format(r".*\.(arrow|feather|ipc)", ipc.read_ipc, compressible=False, picks=True),
     "idx": Format(r".*[.-](idx\d-ubyte|idx\d?|ubyte)", idx.read_idx),
     "cifar_binary": Format(r".*(data_batch_\d+|test_batch)\.bin", cifar.read_cifar),
     "cifar_pickle": Format(r".*(data_batch_\d+|test_batch)", cifar.refuse_pickle),
@@ -44,85 +45,17 @@ FORMATS = {
 }
 
 
-def read_table(
-    path: str | os.PathLike[str],
-    key: str | None = None,
-    *,
-    header: bool | None = None,
-    missing: Any = (),
-    limit: int | None = None,
-) -> Table:
-    """Read a table of numbers with missing values.
-
-    Parameters
-    ----------
-    path : str or path
-        A file whose name ends in .npy, .npz, .csv, .tsv or .parquet; in .svm, .libsvm, .t (svmlight); in .bin
-        (word2vec binary), .txt, .vec (word2vec or GloVe text); in -idx3-ubyte (IDX); or a binary batch of
-        CIFAR-10 (data_batch_1.bin). All from .svm on may be compressed (.gz, .bz2, .xz).
-    key : str, optional
-        Which array of an .npz file; by default 'X', or the only one.
-    header : bool, optional
-        Whether the first line of a .csv or .tsv file names the columns. By default it does when one of its cells is
-        neither a number nor missing; a line that could be either is refused.
-    missing : str, number or several, optional
-        Further values that mean missing, such as '?' or 99; numbers are compared as numbers, in every format.
-    limit : int, optional
-        Read only the first rows.
-
-    Returns
-    -------
-    Table
-        `values` with NaN for missing; `labels`, `columns`, classes `y` and `image_shape` where the file has them.
-        A large .npy file is mapped, not loaded.
-
-    Raises
-    ------
-    InputError
-        The file does not exist, or a parameter does not apply to its format.
-    FileFormatError
-        The file is truncated, is of another format than its name says, or has values that are not numbers.
-    MemoryLimitError
-        The table would not fit into memory.
-
-    Notes
-    -----
-    Missing in text are empty cells and, in upper or lower case, NaN, NA, N/A, null and None. Row labels are a
-    first column of text, or one without a name under a header (as pandas writes its index); in Parquet the
-    index of the frame, or else the first column of text; in .npz a one-dimensional array of text beside X.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "animals.csv"
-    >>> _ = path.write_text("name,legs,eyes\\ncat,4,2\\nant,6,?\\n")
-    >>> table = read_table(path, missing="?")
-    >>> table.values.tolist(), table.labels, table.columns
-    ([[4.0, 2.0], [6.0, nan]], ['cat', 'ant'], ['legs', 'eyes'])
-    """
-    return read_file(Path(path), Options(key, header, missing_tokens(missing), limit))
-
-
-def missing_tokens(missing: Any) -> tuple[str, ...]:
-    """Return the values that mean missing as text in lower case.
-
-    Examples
-    --------
-    >>> missing_tokens(["Unknown", 99])
-    ('unknown', '99')
-    """
-    tokens = [missing] if isinstance(missing, (str, int, float)) else list(missing)
-    return tuple(str(token).strip().lower() for token in tokens)
-
-
-def read_file(path: Path, options: Options, default_format: str | None = None) -> Table:
-    """Read a file in the format that its name implies, or else in the default format."""
+def read_file(path: Path, options: Options, default_format: str | None = None, kind: str | None = None) -> Table:
+    """Read a file in the format `kind`, or in the one that its name implies, or else in the default format."""
     check_path(path)
-    name = format_of(path) or default_format
+    name = kind or format_of(path) or default_format
     if name is None:
         raise FileFormatError(
-            f"{path}: files ending in {path.suffix.lower() or 'nothing'!r} are not known; use {ENDINGS}"
+            f"{path}: files ending in {path.suffix.lower() or 'nothing'!r} are not known; use {ENDINGS}, or say format="
         )
+    if name not in FORMATS:
+        known = ", ".join(key for key in FORMATS if key != "cifar_pickle")
+        raise InputError(f"format={name!r} is not known; use one of {known}")
     _check_options(path, name, options)
     if path.stat().st_size == 0:
         raise FileFormatError(f"{path}: the file is empty")
@@ -130,6 +63,7 @@ def read_file(path: Path, options: Options, default_format: str | None = None) -
         pass
     try:
         table = FORMATS[name].read(path, options).first(options.limit)
+        table = table if FORMATS[name].picks else picked_table(path, table, options)
         return _with_missing(table, options.missing)
     except SimcompleteError:
         raise
@@ -185,6 +119,14 @@ def _check_options(path: Path, name: str, options: Options) -> None:
         raise InputError(
             f"header={options.header} is for .csv and .tsv files; {path} tells by itself, leave header out"
         )
+    for parameter in ("separator", "decimal"):
+        given = getattr(options, parameter)
+        if given is not None and name != "csv":
+            raise InputError(f"{parameter}={given!r} is for text; {path} is none, leave it out")
+    if options.decimal not in (None, ".", ","):
+        raise InputError(f"decimal={options.decimal!r} is not a decimal sign; use '.' or ','")
+    if options.separator is not None and (len(options.separator) != 1 or options.separator in '\r\n"'):
+        raise InputError(f"separator={options.separator!r} is not one sign; use ',', ';', '|' or a tab")
     words = [token for token in options.missing if _token_number(token) is None]
     if words and name != "csv":
         raise InputError(f"missing={words[0]!r} is text, which {path} has none of; give numbers, or leave missing out")

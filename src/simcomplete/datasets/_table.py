@@ -29,6 +29,14 @@ class Options:
         How many rows are wanted; a reader may return more.
     features : int, optional
         The number of features, where the format does not store it.
+    separator : str, optional
+        What separates the cells of text.
+    decimal : {".", ","}, optional
+        The sign before the fraction of numbers in text.
+    id : str, optional
+        The column that labels the rows.
+    drop, columns : tuple of str
+        Columns to leave out, and those to keep, all where there are none.
     """
 
     key: str | None = None
@@ -36,6 +44,16 @@ class Options:
     missing: tuple[str, ...] = ()
     limit: int | None = None
     features: int | None = None
+    separator: str | None = None
+    decimal: str | None = None
+    id: str | None = None
+    drop: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+
+    @property
+    def chooses(self) -> bool:
+        """Whether columns are chosen by name."""
+        return self.id is not None or bool(self.drop or self.columns)
 
     def rows(self, n: int) -> int:
         """Return how many of n rows are wanted."""

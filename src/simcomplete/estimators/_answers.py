@@ -13,6 +13,7 @@ from simcomplete._result.completion import Completion
 from simcomplete._result.intervals import IntervalModel, Match
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.search import Neighbours, among, check_k
+from simcomplete._result.unobserved import without_certainty
 from simcomplete._rows.derived import UnitRows
 from simcomplete.errors import InputError
 
@@ -125,24 +126,24 @@ class PosteriorAnswers:
 
     def _answer(self: Any, X: Any) -> Completion:
         """The fitted candidates and new rows as a result of their own."""
-        Q = self._checked(X, reset=False).astype(np.float64)
+        Q = self._checked(X, reset=False)
         model = self._model
         if not isinstance(model, CandidateModel) or not model.trained:
             raise InputError(
                 "error bars of new rows need a model of at least 40 complete candidates; fit complete rows, or use "
                 "simcomplete.complete"
             )
-        found = model.vectors(Q)
-        table = model.candidates.table
+        found = self._changes.vectors(model, Q)
+        table, n = model.candidates.table, model.candidates.n
         factor: Any = (
-            np.concatenate([model.unit, found.u])
+            np.concatenate([self._changes.model(model).unit, found.u])
             if model.in_memory
             else UnitRows(table, table.like(found.u, table.dtype))
         )
         deficit = np.concatenate([model.candidates.diagonal_deficit, diagonal_deficit(found.u)])
-        return Completion(
-            SymmetricMatrix(factor=factor, diagonal=deficit, unit=True),
-            model.candidates.n,
-            "posterior",
-            interval_model=IntervalModel(found.uncertainty, model.choice.quantiles, model.errors, found.match),
-        )
+        errors = IntervalModel(found.uncertainty, model.choice.quantiles, model.errors, found.match)
+        facts: dict[str, Any] = {"interval_model": errors}
+        blind = np.flatnonzero(np.isnan(Q).all(axis=1))
+        if len(blind):
+            facts = without_certainty(facts, n + blind, n)
+        return Completion(SymmetricMatrix(factor=factor, diagonal=deficit, unit=True), n, "posterior", **facts)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from simcomplete._method.names import with_own_parameters
+from simcomplete._registry import REGISTRY
+from simcomplete._rows.scaling import Center, Scale
 from simcomplete._similarity.measure import Metric
 from simcomplete.errors import InputError
 from simcomplete.estimators._base import SHARED, Completer
@@ -25,12 +28,14 @@ class SimilarityCompleter(Completer):
         Weight of the method's penalty, lambda of the paper.
     metric : {"cosine", "pearson"}
         Similarity over common features.
+    center, scale : {"mean", "median"}, {"sd", "robust"}, optional
+        Take this off every feature, and divide it by that, as the fitted rows have them; new rows alike.
     min_overlap : int
         Pairs with fewer common features count as no evidence.
     epsilon, positive : float, bool
         Smooth zero vectors; map scores to (0, 1]. See `simcomplete.overlap_similarity`.
     params : dict, optional
-        The method's own parameters, such as ``{"solver": "descent", "step": 0.01}``.
+        The method's own parameters, such as ``{"solver": "descent", "step": 0.01}``; the notes list all.
     random_state : int, Generator or None
         Seed of random methods.
     progress : bool, optional
@@ -73,6 +78,8 @@ class SimilarityCompleter(Completer):
         rank: int | None = None,
         penalty: float = 1e-3,
         metric: Metric = "cosine",
+        center: Center = None,
+        scale: Scale = None,
         min_overlap: int = 1,
         epsilon: float = 0.0,
         positive: bool = False,
@@ -84,6 +91,8 @@ class SimilarityCompleter(Completer):
         self.rank = rank
         self.penalty = penalty
         self.metric = metric
+        self.center = center
+        self.scale = scale
         self.min_overlap = min_overlap
         self.epsilon = epsilon
         self.positive = positive
@@ -101,3 +110,6 @@ class SimilarityCompleter(Completer):
             if name in VIEWS:
                 raise InputError(f"params holds {name!r}; read the result that way with completion_.view({name}=True)")
         return self.method, dict(own)
+
+
+SimilarityCompleter.__doc__ = with_own_parameters(SimilarityCompleter.__doc__, REGISTRY.values())

@@ -12,19 +12,24 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from simcomplete._api import complete
+from simcomplete._method.scaled import ScaledExtension
 from simcomplete._method.spec import Extension
 from simcomplete._registry import REGISTRY, find, methods
 from simcomplete._result.completion import Completion
 from simcomplete._rows.budget import require
 from simcomplete._rows.table import HeldRows
-from simcomplete._rows.validate import as_array, as_rows
+from simcomplete._rows.validate import as_array
 from simcomplete._rows.xp import rows_not_finite
 from simcomplete._similarity.measure import Measure
 from simcomplete.errors import InputError, NotFiniteError
 from simcomplete.estimators._callbacks import CallbackSupport, FitTask, with_callbacks
+from simcomplete.estimators._frames import frame_rows
 
 # Settings that every method takes; `complete` knows them by the same names.
-SHARED = ("rank", "penalty", "metric", "min_overlap", "epsilon", "positive", "random_state", "progress")
+SHARED = (
+    *("rank", "penalty", "metric", "center", "scale", "min_overlap", "epsilon", "positive"),
+    *("random_state", "progress"),
+)
 
 
 def extendable() -> list[str]:
@@ -78,13 +83,13 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
         self : object
             The fitted estimator.
         """
-        labels = as_rows(X).labels if hasattr(X, "columns") else None
-        X = self._checked(X, reset=True)
+        frame = frame_rows(self, X, reset=True)
+        X = self._checked(X, reset=True) if frame is None else frame.array
         method, own = self._wiring()
         task = FitTask(self, {"X": X, "y": y}, None if method == "auto" else find(method), own)
         # In float64 whatever was given: only then do new rows agree with fitted ones to the last digits.
         done = self._complete(X.astype(np.float64, copy=False), None, task.watched(own))
-        self.completion_: Completion = replace(done, labels=labels)
+        self.completion_: Completion = done if frame is None else replace(done, labels=frame.labels, frame=frame.frame)
         # A factor with signs, or clipped, is not what products of rows give.
         V = done.factor if done.matrix.psd_by_form else None
         self.factor_: NDArray[Any] | None = None if V is None else V.astype(X.dtype, copy=False)
@@ -171,7 +176,17 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
             np.clip(S, 0.0 if self.completion_.params.get("positive") else -1.0, 1.0, out=S)
         return np.asarray(S, dtype=dtype)
 
-    def complete(self, P: Any, Q: Any = None, *, memory: Any = None, out: Any = None) -> Completion:
+    def complete(
+        self,
+        P: Any,
+        Q: Any = None,
+        *,
+        memory: Any = None,
+        out: Any = None,
+        id: Any = None,
+        labels: Any = None,
+        missing: str | None = None,
+    ) -> Completion:
         """Complete candidates and queries with this estimator's parameters; see `simcomplete.complete`.
 
         It neither needs `fit` nor changes what was fitted.
@@ -184,12 +199,15 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
             Samples with NaN where a value is missing.
         memory, out : optional
             For many candidates: what a block may take, and a file for the factor.
+        id, labels, missing : optional
+            What names the rows, and what a sparse matrix does not store.
 
         Returns
         -------
         Completion
         """
-        return self._complete(P, Q, {**self._wiring()[1], "memory": memory, "out": out})
+        named = {"id": id, "labels": labels, "missing": missing}
+        return self._complete(P, Q, {**self._wiring()[1], "memory": memory, "out": out, **named})
 
     def _complete(self, P: Any, Q: Any, own: dict[str, Any]) -> Completion:
         shared = {name: getattr(self, name) for name in SHARED}
@@ -201,6 +219,8 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if extend is None:
             return None
         measure = Measure(self.metric, self.min_overlap, self.epsilon, self.positive)
+        if done.scaling is not None:
+            return ScaledExtension(extend(done, HeldRows(done.scaling(X)), measure), done.scaling)
         # A copy: new rows are compared with what was fitted, whatever becomes of X.
         return extend(done, HeldRows(X.copy()), measure)
 
@@ -220,6 +240,9 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return self._extension
 
     def _checked(self, X: Any, *, reset: bool) -> NDArray[Any]:
+        frame = frame_rows(self, X, reset=reset)
+        if frame is not None:
+            return np.asarray(frame.array)
         if isinstance(X, np.ma.MaskedArray):  # whose mask would be lost without a word
             X = as_array(X)
         return np.asarray(

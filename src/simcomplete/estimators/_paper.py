@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from simcomplete._rows.scaling import Center, Scale
 from simcomplete._similarity.measure import Metric
 from simcomplete.estimators._base import Completer
 
 # The method's own parameters, by the same names.
-OWN = ("solver", "step", "max_iter", "tol", "scale", "time_limit")
+OWN = ("solver", "route", "verify", "step", "max_iter", "tol", "start_scale", "start", "time_limit", "on_interrupt")
 
 
 class _Paper(Completer):
@@ -20,30 +21,42 @@ class _Paper(Completer):
         rank: int | None = None,
         penalty: float = 1e-3,
         metric: Metric = "cosine",
+        center: Center = None,
+        scale: Scale = None,
         min_overlap: int = 1,
         epsilon: float = 0.0,
         positive: bool = False,
         solver: str = "exact",
+        route: str = "auto",
+        verify: bool | None = None,
         step: float | str | None = None,
         max_iter: int | None = None,
         tol: float | None = None,
-        scale: float | str | None = None,
+        start_scale: float | str | None = None,
+        start: Any = None,
         time_limit: float | None = None,
+        on_interrupt: str | None = None,
         random_state: Any = 0,
         progress: bool | None = None,
     ) -> None:
         self.rank = rank
         self.penalty = penalty
         self.metric = metric
+        self.center = center
+        self.scale = scale
         self.min_overlap = min_overlap
         self.epsilon = epsilon
         self.positive = positive
         self.solver = solver
+        self.route = route
+        self.verify = verify
         self.step = step
         self.max_iter = max_iter
         self.tol = tol
-        self.scale = scale
+        self.start_scale = start_scale
+        self.start = start
         self.time_limit = time_limit
+        self.on_interrupt = on_interrupt
         self.random_state = random_state
         self.progress = progress
 
@@ -65,17 +78,27 @@ class SMCNN(_Paper):
         Weight of the penalty, lambda of the paper.
     metric : {"cosine", "pearson"}
         Similarity over common features.
+    center, scale : {"mean", "median"}, {"sd", "robust"}, optional
+        Take this off every feature, and divide it by that, as the fitted rows have them; new rows alike.
     min_overlap : int
         Pairs with fewer common features count as no evidence.
     epsilon, positive : float, bool
         Smooth zero vectors; map scores to (0, 1]. See `simcomplete.overlap_similarity`.
     solver : {"exact", "descent", "lbfgs"}
         "exact" takes one eigendecomposition and gives the global optimum; "descent" is the paper's own algorithm.
+    route : {"auto", "full", "partial", "iterative", "structured"}
+        How the eigenvalues are found.
+    verify : bool, optional
+        Whether the certificate's products with S0 are computed; None: up to 20,000 rows.
     step : float or {"safe", "backtracking", "paper"}, optional
         Of "descent", gamma of the paper; None means "safe".
-    max_iter, tol, scale, time_limit : int, float, float or "auto", float, optional
+    max_iter, tol, start_scale, time_limit : int, float, float or "auto", float, optional
         Of "descent" and "lbfgs": most iterations (None means 10 000), the gradient to stop at (1e-7), the size of the
         random start ("auto"), and seconds (no limit). The exact solver refuses them: it has no use for any.
+    start : array of shape (n_samples, rank), optional
+        Of "descent" and "lbfgs": where to start, in place of a random start.
+    on_interrupt : {"raise", "return"}, optional
+        Of "descent" and "lbfgs": what Ctrl-C does, "raise" by default; "return" ends with the best so far.
     random_state : int, Generator or None
         Seed of the iterative solvers' start.
     progress : bool, optional
@@ -124,9 +147,9 @@ class SMCNmF(_Paper):
 
     Parameters
     ----------
-    rank, penalty, metric, min_overlap, epsilon, positive, solver, step, max_iter, tol, scale, time_limit
+    rank, penalty, metric, center, scale, min_overlap, epsilon, positive, solver, route, verify, step, max_iter, tol
         As in `SMCNN`.
-    random_state, progress
+    start_scale, start, time_limit, on_interrupt, random_state, progress
         As in `SMCNN`.
 
     Examples

@@ -11,20 +11,21 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from simcomplete._api import complete
 from simcomplete._method.given import generator
+from simcomplete._method.spec import Extension
 from simcomplete._posterior.candidates.model import CandidateModel
-from simcomplete._posterior.extend import PosteriorExtension
-from simcomplete._posterior.method import fit_rows
+from simcomplete._posterior.method import NO_CENTRED_COPIES, fit_rows
 from simcomplete._posterior.shared.rows import Effort, Objective, PosteriorModel, check_settings
 from simcomplete._result.completion import Completion
+from simcomplete._rows.scaling import Center, Scale
 from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.validate import as_array, as_rows, is_out_of_core
 from simcomplete._rows.xp import is_array, is_numpy, on_accelerator, to_numpy
+from simcomplete._similarity.measure import Metric
 from simcomplete.errors import InputError
 from simcomplete.estimators._answers import PosteriorAnswers
 from simcomplete.estimators._base import finite_vectors
-
-PATTERNS = 200  # masks to calibrate for when none are given
-RATES = (0.1, 0.95)  # shares of features they hide
+from simcomplete.estimators._changes import RowChanges, masks_to_show
+from simcomplete.estimators._frames import frame_rows
 
 
 class PosteriorCompleter(
@@ -40,6 +41,10 @@ class PosteriorCompleter(
 
     Parameters
     ----------
+    metric : {"cosine", "pearson"}
+        Cosine, or correlation of rows: the cosine of rows less the mean of what was observed of them.
+    center, scale : {"mean", "median"}, {"sd", "robust"}, optional
+        Take this off every feature, and divide it by that, as the fitted rows have them; new rows alike.
     effort : {"full", "fast", "best"}
         How much is tried when calibrating: "fast" only lengths, "full" a grid, "best" a stack of everything.
     objective : {"error", "recall"}
@@ -54,6 +59,9 @@ class PosteriorCompleter(
     candidates_ : array of shape (n_samples, n_features)
         Unit rows of the candidates (shorter where they are incomplete); products with transformed rows are
         similarities.
+    scaling_ : FeatureScaling or None
+        What was taken off every feature and what it was divided by, where `center` or `scale` is set; learnt by `fit`
+        and kept by `partial_fit`.
     choice_ : dict
         What the calibration chose and how well it did on simulated queries.
     n_features_in_ : int
@@ -79,12 +87,18 @@ class PosteriorCompleter(
     def __init__(
         self,
         *,
+        metric: Metric = "cosine",
+        center: Center = None,
+        scale: Scale = None,
         effort: Effort = "full",
         objective: Objective = "error",
         copies: bool = False,
         prior: float | None = None,
         random_state: Any = 0,
     ) -> None:
+        self.metric = metric
+        self.center = center
+        self.scale = scale
         self.effort = effort
         self.objective = objective
         self.copies = copies
@@ -114,12 +128,16 @@ class PosteriorCompleter(
         """
         table = self._candidates(X)
         check_settings(self.effort, self.objective)
+        if self.copies and self.metric == "pearson":
+            raise InputError(NO_CENTRED_COPIES)
         self._dtype = to_numpy(table[:1, :]).dtype
+        self._changes, table = RowChanges.learn(table, self.metric, self.center, self.scale)
+        self.scaling_ = self._changes.scaling
         rng = generator(self.random_state)
         if table.held is not None and is_numpy(table.held) and np.isnan(table.held).any():
-            shown = None if masks is None else self._patterns(masks, table.d)
-            X64 = np.asarray(table.held, dtype=np.float64)
-            self._keep(fit_rows(X64, rng, self.effort, self.objective, shown), table)
+            shown = None if masks is None else masks_to_show(masks, table.d, rng)
+            X64, centred = np.asarray(table.held, dtype=np.float64), self._changes.centred
+            self._keep(fit_rows(X64, rng, self.effort, self.objective, shown, centred=centred), table)
         else:
             self._calibrate(table, masks, rng)
         return self
@@ -142,7 +160,7 @@ class PosteriorCompleter(
         if not hasattr(self, "_model"):
             return self.fit(X)
         model = self._growing("partial_fit")
-        P = self._checked(X, reset=False, complete=True).astype(np.float64)
+        P = self._changes(self._checked(X, reset=False, complete=True))
         self._keep_candidates(model.with_rows(P))
         return self
 
@@ -204,24 +222,25 @@ class PosteriorCompleter(
         """
         check_is_fitted(self)
         Q = self._checked(X, reset=False)
-        u = self._model.vectors(Q.astype(np.float64)).u.astype(Q.dtype, copy=False)
+        u = self._changes.vectors(self._model, Q).u.astype(Q.dtype, copy=False)
         return finite_vectors(u, "posterior")
 
-    def complete(self, P: Any, Q: Any = None, *, memory: Any = None, out: Any = None) -> Completion:
+    def complete(self, P: Any, Q: Any = None, *, memory: Any = None, out: Any = None, **named: Any) -> Completion:
         """Complete candidates and queries, calibrated on the queries' own masks; changes nothing that was fitted.
 
         Parameters
         ----------
-        P, Q, memory, out
-            As in `simcomplete.complete`.
+        P, Q, memory, out, **named
+            As in `simcomplete.complete`, with `id`, `labels` and `missing`.
 
         Returns
         -------
         Completion
         """
+        shared: dict[str, Any] = {"metric": self.metric, "center": self.center, "scale": self.scale}
         own: dict[str, Any] = {name: getattr(self, name) for name in ("effort", "objective", "copies", "prior")}
         own |= {"memory": memory, "out": out}
-        return complete(P, Q, method="posterior", random_state=self.random_state, **own)
+        return complete(P, Q, method="posterior", random_state=self.random_state, **shared, **own, **named)
 
     def _candidates(self, X: Any) -> RowTable:
         """Candidates as they are read: from where they lie, or checked as scikit-learn does."""
@@ -233,40 +252,25 @@ class PosteriorCompleter(
         return rows
 
     def _calibrate(self, table: RowTable, masks: Any, rng: np.random.Generator) -> None:
-        shown = self._shown(masks, table.d, rng)
+        shown = masks_to_show(masks, table.d, rng)
         own: dict[str, Any] = {"effort": self.effort, "objective": self.objective, "growing": True}
-        own |= {"copies": self.copies, "prior": self.prior}
+        own |= {"copies": self.copies, "prior": self.prior, "centred": self._changes.centred}
         self._keep_candidates(CandidateModel.fit(table, shown, rng=rng, **own))
-
-    def _shown(self, masks: Any, d: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-        if masks is not None:
-            return self._patterns(masks, d)
-        hidden = rng.uniform(*RATES, size=(PATTERNS, 1))
-        return np.asarray(rng.random((PATTERNS, d)) >= hidden)
-
-    def _patterns(self, masks: Any, d: int) -> NDArray[np.bool_]:
-        shown = np.asarray(masks)
-        if shown.dtype != bool or shown.ndim != 2 or shown.shape[1] != d or len(shown) == 0:
-            raise InputError(
-                f"masks must be booleans of shape (patterns, {d}), True where observed; "
-                f"got {shown.dtype} of shape {shown.shape}"
-            )
-        return shown
 
     def _keep_candidates(self, model: CandidateModel) -> None:
         self._keep(model, model.candidates.table)
 
     def _keep(self, model: PosteriorModel, rows: RowTable) -> None:
         self._model, self._rows = model, rows
-        unit = model.unit
+        unit = self._changes.model(model).unit
         self.candidates_ = unit if isinstance(unit, RowTable) else unit.astype(self._dtype, copy=False)
         self.choice_ = model.choice.as_dict()
         self._n_features_out = model.unit.shape[1]
 
-    def _fitted_extension(self) -> PosteriorExtension:
+    def _fitted_extension(self) -> Extension:
         """What scorers ask for: vectors and overlap similarities of new rows."""
         check_is_fitted(self)
-        return PosteriorExtension(self._model, self._rows)
+        return self._changes.extension(self._model, self._rows)
 
     def _growing(self, what: str) -> CandidateModel:
         """The model of complete candidates, which alone can change without a new fit."""
@@ -275,9 +279,11 @@ class PosteriorCompleter(
         return self._model
 
     def _checked(self, X: Any, *, reset: bool, complete: bool = False) -> NDArray[Any]:
+        frame = frame_rows(self, X, reset=reset)
         if isinstance(X, np.ma.MaskedArray):  # whose mask would be lost without a word
             X = as_array(X)
-        rows = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
+        rules: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
+        rows = validate_data(self, X, reset=reset, **rules) if frame is None else frame.array
         if complete:
             as_rows(rows, "candidates", complete=True)
         return np.asarray(rows)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from simcomplete._result.matrix import SymmetricMatrix, take
 from simcomplete._result.search import Neighbours
 from simcomplete._result.search import nearest as every
+from simcomplete._result.unobserved import without_ids
 from simcomplete._rows.xp import to_numpy
 from simcomplete.errors import InputError
 from simcomplete.index._query import search
@@ -27,6 +28,7 @@ def nearest(
     *,
     exclude_self: bool,
     index: str | VectorIndex,
+    absent: NDArray[np.int64] | None = None,
     progress: bool | None = None,
 ) -> Neighbours:
     """Find the `k` candidates most similar to each row, as `search.nearest` does, through an index."""
@@ -35,16 +37,18 @@ def nearest(
     elif index.rows.fingerprint() != indexable(S, candidates).fingerprint():
         raise InputError("the index was built over other rows than this result's candidates; build it anew")
     if not len(rows) or not int(S.array.shape[1]):  # FAISS takes neither no queries nor rows of no numbers
-        return every(S, rows, candidates, k, exclude_self=exclude_self, progress=progress)
+        return every(S, rows, candidates, k, exclude_self=exclude_self, absent=absent, progress=progress)
     found = search(
         index,
         to_numpy(take(S.factor, rows)),
-        k,
+        k if absent is None else k + len(absent),
         signs=S.signs,
         exclude=rows - candidates.start if exclude_self else None,
         bounds=(-1.0, 1.0) if S.unit else None,
         progress=progress,
     )
+    if absent is not None:
+        found = Neighbours(*without_ids(*found, absent, k))
     return Neighbours(found.ids, found.scores.astype(to_numpy(S.array[:1, :1]).dtype))
 
 

@@ -9,10 +9,10 @@ from simcomplete._posterior.candidates import conditional, covariance, moments
 from simcomplete._posterior.candidates.conditional import (
     ConditionalMeans,
     Queries,
-    rescaled,
     ridge_weights,
     smoothing_weights,
     uncertainty,
+    unit_sizes,
 )
 from simcomplete._posterior.candidates.covariance import Conditioner, Dense, LowRank, cholesky
 from simcomplete._posterior.candidates.moments import CandidatePass, Space, Statistics, WideStatistics
@@ -172,7 +172,7 @@ def setup(space="raw", n=20, d=4):
 
 def test_queries_are_brought_to_the_scale_of_unit_rows():
     _, queries, _ = setup("unit")
-    found = rescaled(queries)
+    found = queries.values / unit_sizes(queries)[:, None]
     near = queries.neighbours.near
     for i in range(2):
         energy = smoothing(near.cosines, 10.0)[i] @ near.energies[i]
@@ -180,7 +180,7 @@ def test_queries_are_brought_to_the_scale_of_unit_rows():
     assert not found[2].any()  # nothing observed
     nothing = near._replace(energies=np.zeros_like(near.energies))
     moved = Queries(queries.values, queries.observed, NeighbourRows(queries.neighbours.rows, nothing), queries.source)
-    np.testing.assert_array_equal(rescaled(moved), queries.values)
+    np.testing.assert_array_equal(unit_sizes(moved), 1.0)
     some = queries.some(slice(1, 2), 3)
     assert (some.values.shape, some.observed.shape, some.neighbours.near.ids.shape) == ((1, 4), (1, 4), (1, 3))
 

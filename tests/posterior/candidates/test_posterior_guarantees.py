@@ -190,7 +190,7 @@ def test_settings_that_cannot_be_used():
         sc.complete(P, Q, method="posterior", objective="speed")
     with pytest.raises(sc.errors.InputError, match="effort='huge' is unknown"):
         sc.complete(P, Q, method="posterior", effort="huge")
-    for extra in ({"metric": "pearson"}, {"positive": True}):
+    for extra in ({"min_overlap": 3}, {"positive": True}):
         with pytest.raises(sc.errors.InputError, match="does not use"):
             sc.complete(P, Q, method="posterior", **extra)
 

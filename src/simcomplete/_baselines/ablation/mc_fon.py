@@ -135,6 +135,8 @@ def descend_as_published(
             return Status("diverged", told, ok=False)
         if tol > 0 and len(recent) == RECENT and max(recent) - min(recent) <= tol * scale:
             return Status("converged", f"the objective stands still within tol={tol:g} of |S0|^2")
+        if tol == 0 and facts["iteration"] >= limits.max_iter:
+            return Status("computed", f"all {limits.max_iter} iterations made, as asked for with tol=0")
         return None
 
     start = at(W, H)
@@ -155,7 +157,7 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
         W, H = _starts(problem, settings.rank, params["start"], seed)
         ended = descend_as_published(problem.operator, W, H, gamma, tol, limits(settings, params, "mc_fon"))
         # After all T iterations the last pair, as the box says, else the best there was.
-        pair = ended.state if ended.status.code in ("converged", "max_iter") else ended.best
+        pair = ended.state if ended.status.code in ("converged", "computed", "max_iter") else ended.best
         matrix, history, status = symmetrised(pair.W, pair.H.T), ended.history, ended.status
     diagonal = None if deficit is None else to_numpy(deficit)
     matrix = SymmetricMatrix(matrix.factor, matrix.signs, diagonal)

@@ -182,7 +182,7 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
     else:
         ended = smc_gd_paper.iterate_as_published(spectral, V, gamma, tau, tol, within)
     # After all T iterations the last V, as the box says, else the best there was.
-    state: Any = ended.state if ended.status.code in ("converged", "max_iter") else ended.best
+    state: Any = ended.state if ended.status.code in ("converged", "computed", "max_iter") else ended.best
     # With t = 1/2 the step has just computed the eigenvalues of S0 itself.
     direct = variant == "careful" and gamma == 0.5 and ended.n_iter > 0
     w = state.w if direct else largest_eigenpairs(problem.operator, settings.rank, seed=seed).w

@@ -88,6 +88,8 @@ def iterate_as_published(
             return Status("diverged", told, ok=False)
         if tol > 0 and len(recent) == RECENT and max(recent) - min(recent) <= tol * problem.scale:
             return Status("converged", f"the objective stands still within tol={tol:g} of |S0|^2")
+        if tol == 0 and facts["iteration"] >= limits.max_iter:
+            return Status("computed", f"all {limits.max_iter} iterations made, as asked for with tol=0")
         return None
 
     start = at(V)

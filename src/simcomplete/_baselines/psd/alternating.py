@@ -1,11 +1,10 @@
-"""Alternating projections for DMC: exact with a box or with entries held, and the iteration of the public programs.
+"""Alternating projections for DMC: exact with a box, and the iteration of the public programs.
 
-Every step projects onto the positive semi-definite matrices and then onto the rest: the diagonal, a box, held entries.
+Every step projects onto the positive semi-definite matrices and then onto the rest: the diagonal and a box.
 
 References
 ----------
 Higham, Computing the nearest correlation matrix, IMA J. Numer. Anal. 2002.
-Higham, Strabic, Anderson acceleration of the alternating projections method, Numer. Algorithms 2016.
 Li, Estimating Jaccard index with missing observations: a matrix calibration approach, NIPS 2015.
 """
 
@@ -13,18 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from simcomplete._baselines.psd.nearest_correlation import QUIET, psd_part, stop_at
-from simcomplete._method.iterate import Facts, Limits, Run, iterate
+from simcomplete._correlation.newton import QUIET, stop_at
+from simcomplete._correlation.psd import psd_part
+from simcomplete._method.iterate import Limits, Run, iterate
 from simcomplete._types import Matrix, Vector
-
-MEMORY = 8  # residuals that Anderson acceleration combines
-WORSE = 2.0  # a residual that grows by more than this empties its memory
 
 
 def onto(b: Vector | None, low: float = -1.0, high: float = 1.0, *, clip: bool = False) -> Callable[[Matrix], Matrix]:
@@ -111,82 +106,6 @@ def dykstra(
     start = Alternating(none, S0, none, none, positive, float(np.max(np.abs(S0))))
     run = iterate(start, step, measure=lambda s: {"deviation": s.deviation}, stop=stop_at(tol), limits=limits)
     return run.state.X, run
-
-
-@dataclass(frozen=True)
-class Multipliers:
-    """A state of `held`: multipliers on the held entries, X = (S0 + Z)_+, what X misses there, and those before."""
-
-    z: Vector
-    X: Matrix
-    missed: Vector
-    positive: int
-    before: tuple[tuple[Vector, Vector], ...] = ()
-
-
-def held(
-    S0: Matrix, which: NDArray[np.bool_], tol: float = 1e-9, limits: Limits = QUIET, positive: int | None = None
-) -> tuple[Matrix, Run[Multipliers]]:
-    """The nearest positive semi-definite matrix that keeps the entries `which` of S0 (its diagonal among them).
-
-    The set of such matrices is affine, so Dykstra's method is z <- z + missed, z the multipliers of the held entries
-    and missed = S0 - X there: a fixed-point iteration, which Anderson's combination of the last residuals shortens from
-    tens of thousands of steps to hundreds.
-
-    Parameters
-    ----------
-    S0 : array of shape (n, n)
-        Symmetric.
-    which : array of bool, shape (n, n)
-        Symmetric; True where an entry is held.
-    tol : float
-        Stop where no held entry is missed by more than this.
-    limits : Limits
-        What else ends the run.
-    positive : int, optional
-        As in `psd_part`.
-
-    Returns
-    -------
-    X, run : array of shape (n, n), Run
-
-    Examples
-    --------
-    >>> S0 = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.9], [0.0, 0.9, 1.0]])
-    >>> which = np.array([[True, True, False], [True, True, False], [False, False, True]])
-    >>> held(S0, which)[0].round(3)
-    array([[1.   , 0.9  , 0.221],
-           [0.9  , 1.   , 0.624],
-           [0.221, 0.624, 1.   ]])
-    """
-    rows, cols = np.nonzero(np.triu(which))
-    target = S0[rows, cols]
-
-    def at(z: Vector, before: tuple[tuple[Vector, Vector], ...], count: int | None) -> Multipliers:
-        T = S0.copy()
-        T[rows, cols] += z
-        T[cols, rows] = T[rows, cols]
-        X, count = psd_part(T, count)
-        missed = target - X[rows, cols]
-        if before and np.linalg.norm(missed) > WORSE * np.linalg.norm(before[-1][1]):
-            before = ()
-        return Multipliers(z, X, missed, count, before)
-
-    def step(here: Multipliers) -> Multipliers:
-        pairs = (*here.before, (here.z, here.missed))
-        z, missed = pairs[-1]
-        if len(pairs) > 1:
-            moves = np.stack([b[0] - a[0] for a, b in pairwise(pairs)], axis=1)
-            changes = np.stack([b[1] - a[1] for a, b in pairwise(pairs)], axis=1)
-            share = np.linalg.lstsq(changes, missed, rcond=1e-12)[0]
-            z = z - (moves + changes) @ share
-        return at(z + missed, pairs[-MEMORY:], here.positive)
-
-    def measure(here: Multipliers) -> Facts:
-        return {"deviation": float(np.max(np.abs(here.missed)))}
-
-    run = iterate(at(np.zeros(len(rows)), (), positive), step, measure=measure, stop=stop_at(tol), limits=limits)
-    return run.best.X, run
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 
 from simcomplete._baselines.iteration import limits
 from simcomplete._baselines.psd.alternating import Calibrated, calibrate, onto
-from simcomplete._baselines.psd.nearest_correlation import newton, target_diagonal, with_diagonal
+from simcomplete._correlation.newton import newton
+from simcomplete._correlation.psd import target_diagonal, with_diagonal
 from simcomplete._method.iterate import Limits, Run, iterate
 from simcomplete._method.memory import with_pairs
 from simcomplete._method.params import ITERATION, Arrays, Flag, Parameters, Whole, max_iter, parameter

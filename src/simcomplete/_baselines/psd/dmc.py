@@ -30,7 +30,8 @@ from numpy.typing import NDArray
 
 from simcomplete._baselines.iteration import limits
 from simcomplete._baselines.psd import alternating, fmc
-from simcomplete._baselines.psd.nearest_correlation import newton, target_diagonal, with_diagonal
+from simcomplete._correlation.newton import newton
+from simcomplete._correlation.psd import target_diagonal, with_diagonal
 from simcomplete._method.iterate import Facts, Limits, Run, iterate
 from simcomplete._method.memory import with_pairs
 from simcomplete._method.params import ITERATION, Number, Parameters, Words, max_iter, parameter, tol
@@ -95,7 +96,7 @@ def nearest_matrix(
     if variant == "dykstra":
         X, ended = alternating.dykstra(S0, alternating.onto(b, *box), tol, limits, positive)
     else:
-        X, ended = alternating.held(S0, np.eye(len(b), dtype=bool) if hold is None else hold, tol, limits, positive)
+        X, ended = newton(S0, b, tol, limits, held=hold)
     return with_diagonal(X, b), ended
 
 
@@ -120,7 +121,7 @@ def held_block(problem: Problem, used: dict[str, Any], tol: float, limits: Limit
     np.fill_diagonal(M0[k:, k:], basis.c / size)
     which = np.eye(len(M0), dtype=bool)
     which[:k, :k] = True
-    M, ended = alternating.held(M0, which, tol, limits, k)
+    M, ended = newton(M0, np.diag(M0).copy(), tol, limits, held=which)
     # M_pp is diag(s) only to tol, so |y|^2 = c is met only to as much: what is that near to it is made so.
     y = M[:k, k:] * size / np.sqrt(basis.s)[:, None]
     squares = np.sum(y * y, axis=0)
@@ -141,7 +142,7 @@ def reference(S0: Matrix, project: Any, tol: float, limits: Limits) -> tuple[Mat
             return Status("converged", f"after {made:.0f} iterations it changes by {change:.1e} <= tol={tol:g}")
         # As the programs do it: all iterations that were asked for are made, and that is that.
         return Status(
-            "max_iter", f"{made:.0f} iterations made, as asked; still {change:.1e} a step from the projection"
+            "computed", f"{made:.0f} iterations made, as asked; still {change:.1e} a step from the projection"
         )
 
     ended = iterate(

@@ -29,7 +29,8 @@ from simcomplete._baselines.imputation.filled import complete_filled
 from simcomplete._baselines.psd import alternating
 from simcomplete._baselines.psd.fmc_sequential import sequential
 from simcomplete._baselines.psd.fmc_step import CUT, place_queries
-from simcomplete._baselines.psd.nearest_correlation import newton, target_diagonal, with_diagonal
+from simcomplete._correlation.newton import newton
+from simcomplete._correlation.psd import target_diagonal, with_diagonal
 from simcomplete._method.memory import first_pass
 from simcomplete._method.params import Parameters, Words, parameter
 from simcomplete._method.problem import AllRows, CandidatesQueries, Problem

@@ -262,7 +262,7 @@ def fit(
     >>> X[rng.random(X.shape) < 0.3] = np.nan
     >>> model, run = fit(IncompleteRows.of(X), rank=1)
     >>> bool(np.all(model.noise < 0.1)), run.n_iter, str(run.status)
-    (True, 25, 'max_iter: all 25 iterations made')
+    (True, 25, 'computed: all 25 iterations made')
     """
     n, d = rows.values.shape
     q = rank + 1

@@ -18,7 +18,7 @@ from simcomplete._method.iterate import Limits, Run
 from simcomplete._posterior.all_rows.calibrate import Calibration, RowModel, RowsHoldout
 from simcomplete._posterior.all_rows.em import ITERATIONS, EmIterate, fit
 from simcomplete._posterior.all_rows.packing import IncompleteRows, Scaling, group_numbers, keys
-from simcomplete._posterior.shared.rows import Vectors, nonzero_or_one
+from simcomplete._posterior.shared.rows import RowValues, Vectors, nonzero_or_one
 from simcomplete._result.status import Status
 from simcomplete._types import Matrix
 
@@ -116,6 +116,15 @@ class RowsCompletion:
         U = np.zeros(X.shape)
         U[:, self.seen] = self.model.vectors(self.model.fill(X[:, self.seen]))
         return Vectors(U, np.sqrt(np.sum(U * U, axis=1)))
+
+    def values(self, X: Matrix) -> RowValues:
+        """Expected values of what is missing in any rows, and their variances; NaN in features that nobody has."""
+        mean, variance = np.full(X.shape, np.nan), np.full(X.shape, np.nan)
+        known = X[:, self.seen]
+        size, done = self.model.scaling.sizes(known)[:, None], self.model.fill(known)
+        mean[:, self.seen] = self.model.values(done) * size
+        variance[:, self.seen] = done.variance * self.model.factor(done)[:, None] * size**2
+        return RowValues.around(X, mean, variance)
 
 
 def complete_rows(

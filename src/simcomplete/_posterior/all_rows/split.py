@@ -9,7 +9,7 @@ import numpy as np
 from simcomplete._posterior.candidates.grid import GridChoice
 from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._posterior.candidates.stack import Stack
-from simcomplete._posterior.shared.rows import Vectors
+from simcomplete._posterior.shared.rows import RowValues, Vectors
 from simcomplete._types import Mask, Matrix
 
 MIN_COMPLETE_ROWS = 100
@@ -51,3 +51,7 @@ class CompleteRowsModel:
     def vectors(self, X: Matrix) -> Vectors:
         """Vectors of any rows, NaN where missing."""
         return self.model.vectors(X)
+
+    def values(self, X: Matrix) -> RowValues:
+        """Expected values of what is missing in any rows, and their variances."""
+        return self.model.values(X)

@@ -13,12 +13,13 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from simcomplete._posterior.candidates.covariance import Conditioner, Covariance
+from simcomplete._posterior.candidates.covariance import Conditioner, Covariance, conditional_variances
 from simcomplete._posterior.candidates.moments import Space
 from simcomplete._posterior.candidates.source import Candidates, NeighbourRows, no_positions
 from simcomplete._posterior.shared.lengths import LEAST_GAP, rank_table
 from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, smoothing, sparse_weights
-from simcomplete._posterior.shared.rows import unit_rows
+from simcomplete._posterior.shared.rows import nonzero_or_one, unit_rows
+from simcomplete._result.intervals import RankedErrors
 from simcomplete._types import Mask, Matrix
 
 NOTHING = 1e-14  # values that are smaller, in units of the candidates' length, come from rounding
@@ -80,8 +81,8 @@ class CandidateHoldout:
     unit: Matrix
     repeated: Mask
 
-    def ranked(self, u: Matrix) -> tuple[Matrix, Matrix]:
-        """Quantiles of the errors that vectors of the simulated queries make, by rank; see `rank_table`.
+    def ranked(self, u: Matrix) -> RankedErrors:
+        """The errors that vectors of the simulated queries make, by rank; see `rank_table`.
 
         A row's neighbours are all there; of the remaining candidates some stand for all.
         """
@@ -94,12 +95,13 @@ class CandidateHoldout:
         rest = np.sum(~self.repeated, axis=1, keepdims=True)
         weights = np.where(self.repeated, 0.0, np.maximum(n - S.shape[1], rest) / np.maximum(rest, 1))
         spread = np.sqrt(np.maximum(1 - np.sum(u * u, axis=1), LEAST_GAP))
-        return rank_table(
+        table = rank_table(
             np.hstack([S, u @ self.others.T]),
             np.hstack([T, self.truth]),
             spread,
             np.hstack([np.ones_like(S), weights]),
         )
+        return RankedErrors(*table, (self.unit - u) / spread[:, None], u)
 
 
 class ConditionalMeans:
@@ -118,7 +120,9 @@ class ConditionalMeans:
     def __init__(self, space: Space, queries: Queries, delta: float) -> None:
         self.space = space
         self.observed = queries.observed
-        self.values = queries.values if space.name == "raw" else rescaled(queries)
+        raw = space.name == "raw"
+        self.sizes = np.ones(len(queries.values)) if raw else unit_sizes(queries)
+        self.values = queries.values if raw else queries.values / self.sizes[:, None]
         self._shrunk = space.statistics.covariance.shrunk(delta)
         self._conditioner = Conditioner(self._shrunk, self.observed)
         self._offsets: dict[str, Matrix] = {}
@@ -148,6 +152,12 @@ class ConditionalMeans:
             m = np.clip(m, self.space.lowest, self.space.highest)
         return np.where(self.observed, self.values, np.where(np.abs(m) > NOTHING, m, 0.0))
 
+    def variances(self, total: Matrix) -> Matrix:
+        """Conditional variances of what is missing, brought to a given sum for every row where that is above 0."""
+        own = conditional_variances(self._shrunk, self.observed)
+        whole = own.sum(axis=1)
+        return own * np.where((whole > 0) & (total > 0), total / nonzero_or_one(whole), 1.0)[:, None]
+
     def features(self, neighbours: NeighbourRows, name: str, W: scipy.sparse.csr_array) -> Matrix:
         """Features that tell how uncertain rows are, by a local prior whose weights sum to 1."""
         gap = np.where(self.observed, self._global - self._offsets[name], 0.0)
@@ -161,14 +171,14 @@ class ConditionalMeans:
         )
 
 
-def rescaled(queries: Queries) -> Matrix:
-    """Queries brought to the scale of unit rows: by the energy their neighbours have on the same features."""
+def unit_sizes(queries: Queries) -> Matrix:
+    """What brings queries to the scale of unit rows: by the energy their neighbours have on the same features."""
     near = queries.neighbours.near.some(slice(None), MAX_NEIGHBOURS)
     expected = np.sqrt(np.maximum(np.sum(smoothing(near.cosines, MIDDLE) * near.energies, axis=1), 0.0))
     own = np.sqrt(np.sum(queries.values**2, axis=1))
     # Neighbours with nothing on these features tell no scale: then that of a typical candidate, which is 1.
     c = np.where(expected > 0, own / np.where(expected > 0, expected, 1.0), 1.0)
-    return queries.values / np.where(c > 0, c, 1.0)[:, None]
+    return np.where(c > 0, c, 1.0)
 
 
 def uncertainty(q: Matrix, o: Mask, mean: Matrix, second: Matrix, distance: Matrix, C: Covariance) -> Matrix:

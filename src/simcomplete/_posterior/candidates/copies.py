@@ -7,7 +7,8 @@ and without themselves among the candidates. Learning and answering take each ro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.optimize
@@ -15,9 +16,19 @@ from numpy.typing import NDArray
 
 from simcomplete._posterior.candidates.covariance import Conditioner
 from simcomplete._posterior.candidates.moments import Space
-from simcomplete._posterior.candidates.source import SOURCES, Agreement, Candidates, Played, no_positions
+from simcomplete._posterior.candidates.source import (
+    SOURCES,
+    Agreement,
+    Candidates,
+    NeighbourRows,
+    Played,
+    mean_squared_gaps,
+    no_positions,
+)
 from simcomplete._posterior.shared.lengths import COPY
-from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS
+from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, Nearest
+from simcomplete._posterior.shared.rows import ObservedRows, Vectors
+from simcomplete._result.intervals import Match
 from simcomplete._types import Mask, Matrix
 
 SMALL = 1e-4  # added to squared distances before their logarithm
@@ -40,6 +51,7 @@ NATS = 1.0  # of evidence that one observed value can bring
 WIDTHS = np.geomspace(0.01, 0.5, 10)
 LARGEST = 0.25  # squared distance that a copy's own uncertainty grows to
 ODDS = 20.0  # times more common copies are taken to be where rows are ranked: a source that is missed costs most
+FARTHEST_COPY = 0.5  # mean squared difference, in variances, from which a candidate is no source
 SEED = 16
 
 
@@ -143,6 +155,58 @@ def mixed(u: Matrix, p: Matrix, near: Agreement, observed: Mask, tail: float) ->
     beta = 1 / np.sqrt(1 + np.minimum(near.distances[:, :1], LARGEST) * tail / size**2)
     copy = np.einsum("rj,rjd->rd", w * beta / size, near.sources)
     return np.asarray((1 - p * w.sum(axis=1))[:, None] * u + p[:, None] * copy)
+
+
+@dataclass(frozen=True)
+class CopySearch:
+    """Rows that may be copies of their neighbours.
+
+    Attributes
+    ----------
+    rows : ObservedRows
+        The rows.
+    near : Nearest
+        Their nearest candidates, by position.
+    neighbours : NeighbourRows
+        The same candidates' rows.
+    deviations : array of shape (d,)
+        Of the features; differences are measured in them.
+    """
+
+    rows: ObservedRows
+    near: Nearest
+    neighbours: NeighbourRows
+    deviations: Matrix
+
+    def vectors(self, found: Vectors, space: Space, learnt: Callable[[], CopyModel], prior: float | None) -> Vectors:
+        """Vectors of rows of which some may be copies; the others stay as they are, as `found`."""
+        rows, raw = self.rows, self.neighbours.rows["raw"]
+        places = self.neighbours.near.ids[:, :MAX_NEIGHBOURS]
+        distances = np.array(
+            [
+                mean_squared_gaps(q, o, raw[ids], self.deviations)
+                for q, o, ids in zip(rows.values, rows.observed, places, strict=True)
+            ]
+        ).reshape(places.shape)
+        first = np.argmin(distances, axis=1) if len(rows.values) else np.zeros(0, dtype=np.int64)
+        seen = rows.observed.any(axis=1)
+        ids = np.where(seen, np.take_along_axis(self.near.ids, first[:, None], axis=1)[:, 0], -1)
+        likely = np.flatnonzero(seen & (np.min(distances, axis=1, initial=np.inf) <= FARTHEST_COPY))
+        p = np.zeros((len(ids), 3))
+        if not len(likely):
+            return replace(found, match=Match(ids, p))
+        values, observed = rows.values[likely], rows.observed[likely]
+        copying = learnt()
+        agreement = Agreement.of(values, observed, [raw[places[row]] for row in likely], self.deviations)
+        x, count = features(agreement, values, observed, space), observed.sum(axis=1)
+        p[likely] = copying.probabilities(x, count, prior)
+        weight = copying.probabilities(x, count, prior, ODDS).sum(axis=1)
+        weight[observed.all(axis=1)] = 0.0  # whose vector is known
+        u, length = found.u.copy(), found.length.copy()
+        u[likely] = mixed(u[likely], weight, agreement, observed, float(np.sum(self.deviations**2)))
+        moved = likely[weight > 0]
+        length[moved] = np.minimum(np.sqrt(np.sum(u[moved] ** 2, axis=1)), 1.0)
+        return Vectors(u, length, Match(ids, p))
 
 
 def _with_products(z: Matrix) -> Matrix:

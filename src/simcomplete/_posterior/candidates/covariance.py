@@ -36,6 +36,9 @@ class Covariance(Protocol):
     def times(self, A: Matrix) -> Matrix:
         """Return A C."""
 
+    def between(self, o: NDArray[np.int64], u: NDArray[np.int64]) -> Matrix:
+        """C_ou."""
+
     def solvers(self, observed: Mask) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Solve]]:
         """For every distinct mask: the rows that have it, its features o, and B -> C_oo^-1 B."""
 
@@ -73,6 +76,10 @@ class Dense:
     def times(self, A: Matrix) -> Matrix:
         """Return A C."""
         return A @ self.C
+
+    def between(self, o: NDArray[np.int64], u: NDArray[np.int64]) -> Matrix:
+        """C_ou."""
+        return self.C[np.ix_(o, u)]
 
     def solvers(self, observed: Mask) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Solve]]:
         """By Cholesky of C_oo, or of the precision's missing part when more is observed than missing."""
@@ -113,6 +120,10 @@ class LowRank:
         """Return A C."""
         return np.asarray((A @ self.W) @ self.W.T + A * self.psi)
 
+    def between(self, o: NDArray[np.int64], u: NDArray[np.int64]) -> Matrix:
+        """C_ou, for o and u that have nothing in common."""
+        return self.W[o] @ self.W[u].T
+
     def solvers(self, observed: Mask) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Solve]]:
         """By the small matrix I + W_o^T psi_o^-1 W_o."""
         for mask, rows in rows_by_mask(observed):
@@ -139,6 +150,25 @@ class Conditioner:
             block = sides[:, rows][:, :, o].reshape(-1, len(o)).T
             out[np.ix_(every, rows, o)] = solve(block).T.reshape(len(sides), len(rows), len(o))
         return out
+
+
+def conditional_variances(covariance: Covariance, observed: Mask) -> Matrix:
+    """Diagonal of C_uu - C_uo C_oo^-1 C_ou for what every row lacks, 0 for what it has.
+
+    Examples
+    --------
+    >>> C = Dense(np.array([[1.0, 0.6], [0.6, 1.0]]))
+    >>> conditional_variances(C, np.array([[True, False], [False, False]])).round(2)
+    array([[0.  , 0.64],
+           [1.  , 1.  ]])
+    """
+    out = np.where(observed, 0.0, covariance.variances)
+    for rows, o, solve in covariance.solvers(observed):
+        u = np.flatnonzero(~observed[rows[0]])
+        if len(o) and len(u):
+            C_ou = covariance.between(o, u)
+            out[np.ix_(rows, u)] -= np.sum(C_ou * solve(C_ou), axis=0)
+    return np.maximum(out, 0.0)
 
 
 def target(variances: Matrix) -> Matrix:

@@ -119,7 +119,9 @@ class SimulatedQueries:
     copies_of: Matrix | None
 
     @classmethod
-    def draw(cls, pool: Pool, masks: Mask, count: int, rng: np.random.Generator) -> SimulatedQueries:
+    def draw(
+        cls, pool: Pool, masks: Mask, count: int, rng: np.random.Generator, centred: bool = False
+    ) -> SimulatedQueries:
         """Hold out candidates and hide what real queries lack.
 
         Parameters
@@ -132,6 +134,8 @@ class SimulatedQueries:
             How many candidates to hold out.
         rng : Generator
             Chooses them, their masks and the rows they are compared with.
+        centred : bool
+            Take off the mean of what is left, as was done with real queries.
         """
         unit = pool.unit
         # From the sorted distinct rows, so that the order of the candidates does not matter.
@@ -147,8 +151,11 @@ class SimulatedQueries:
         shown = masks[rng.integers(len(masks), size=len(held))]
         at = ordered[rng.choice(len(rest), min(OTHERS, len(rest)), replace=False)]
         others = unit[at]
+        values = np.where(shown, pool.raw[held], 0.0)
+        if centred:
+            values -= shown * (values.sum(axis=1) / np.maximum(shown.sum(axis=1), 1))[:, None]
         return cls(
-            np.where(shown, pool.raw[held], 0.0),
+            values,
             shown,
             pool.positions[held],
             unit[held],
@@ -202,6 +209,7 @@ class Gathered:
         *,
         growing: bool,
         progress: bool | None,
+        centred: bool = False,
     ) -> Gathered:
         """Draw a pool and simulated queries, and make the pass."""
         keep = is_kept(table, effort, growing)
@@ -210,7 +218,8 @@ class Gathered:
             table = HeldRows(np.array(to_numpy(table.whole()), copy=True if growing else None, order="C"))
         pool = Pool.draw(table, rng)
         trained = table.n >= MIN_CANDIDATES
-        simulated = SimulatedQueries.draw(pool, masks, min(SIMULATED, len(pool.unit) // 4), rng) if trained else None
+        count = min(SIMULATED, len(pool.unit) // 4)
+        simulated = SimulatedQueries.draw(pool, masks, count, rng, centred) if trained else None
         candidates = Candidates(table, pool.scale, progress=progress)
         real = ObservedRows.of(np.zeros((0, table.d)) if queries is None else queries, pool.scale)
         values, observed = real.values, real.observed
@@ -250,10 +259,9 @@ class Gathered:
         }
 
     @property
-    def played(self) -> Played | None:
+    def played(self) -> Played:
         """What it takes to learn how copies look."""
-        if self.simulated is None:
-            return None
+        assert self.simulated is not None  # there are enough candidates
         variances = self.pool.raw.var(axis=0)
         deviations = np.sqrt(np.maximum(variances, LEAST_VARIANCE * variances.mean()))
         return Played(self.simulated.held, self.simulated.observed, np.where(deviations > 0, deviations, 1.0))

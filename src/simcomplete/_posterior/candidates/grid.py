@@ -59,12 +59,22 @@ class GridChoice:
 
     def vectors(self, spaces: dict[str, Space], queries: Queries) -> tuple[Matrix, Matrix]:
         """Unit directions of completed rows, and their lengths."""
+        _, m, length = self._completed(spaces, queries)
+        return unit_rows(m), length
+
+    def values(self, spaces: dict[str, Space], queries: Queries) -> tuple[Matrix, Matrix]:
+        """Completed rows, in the units of the queries, and the variances of what was missing."""
+        means, m, length = self._completed(spaces, queries)
+        unknown = np.sum(m * m, axis=1) * (length**-2.0 - 1)
+        return m * means.sizes[:, None], means.variances(unknown) * means.sizes[:, None] ** 2
+
+    def _completed(self, spaces: dict[str, Space], queries: Queries) -> tuple[ConditionalMeans, Matrix, Matrix]:
         near = queries.neighbours
         means = ConditionalMeans(spaces[self.space], queries, self.delta)
         W = smoothing_weights(near, self.k)
         means.add(near, {"k": W})
         m = means.completion("k", self.a, self.clip)
-        return unit_rows(m), self.lengths.of(means.features(near, "k", W), np.sum(m * m, axis=1))
+        return means, m, self.lengths.of(means.features(near, "k", W), np.sum(m * m, axis=1))
 
     def as_dict(self) -> dict[str, Any]:
         """The settings, and how well the simulated queries were found: squared error of one similarity, recall@10."""

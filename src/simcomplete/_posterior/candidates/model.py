@@ -7,7 +7,7 @@ lie, or how many there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,28 +15,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._posterior.candidates.conditional import CandidateHoldout, Queries
-from simcomplete._posterior.candidates.copies import ODDS, CopyModel, features, learn_copies, mixed
+from simcomplete._posterior.candidates.copies import CopyModel, CopySearch, learn_copies
 from simcomplete._posterior.candidates.fitting import Gathered, pool_size
 from simcomplete._posterior.candidates.grid import GridChoice, learn_fast, learn_grid, untrained
 from simcomplete._posterior.candidates.moments import Space, Statistics, WideStatistics
-from simcomplete._posterior.candidates.source import (
-    Agreement,
-    Candidates,
-    NeighbourRows,
-    Played,
-    mean_squared_gaps,
-    no_positions,
-)
+from simcomplete._posterior.candidates.source import Candidates, Played, no_positions
 from simcomplete._posterior.candidates.stack import Stack, learn_stack
-from simcomplete._posterior.shared.lengths import LEAST_GAP
-from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, Nearest
-from simcomplete._posterior.shared.rows import Effort, Objective, ObservedRows, Vectors, check_settings
+from simcomplete._posterior.shared.neighbours import Nearest
+from simcomplete._posterior.shared.rows import (
+    Effort,
+    Objective,
+    ObservedRows,
+    RowValues,
+    Vectors,
+    check_settings,
+)
 from simcomplete._result.intervals import Match, RankedErrors
 from simcomplete._rows.table import RowTable
 from simcomplete._types import Mask, Matrix
 
 PASS_QUERIES = 1024  # queries in one pass
-FARTHEST_COPY = 0.5  # mean squared difference, in variances, from which a candidate is no source
 BATCH = 256  # queries whose neighbours are in memory at a time
 LEARN: dict[str, Callable[[CandidateHoldout, Objective], GridChoice | Stack]] = {
     "full": learn_grid,
@@ -94,6 +92,7 @@ class CandidateModel:
         objective: Objective = "error",
         growing: bool = False,
         progress: bool | None = False,
+        centred: bool = False,
         copies: bool = False,
         prior: float | None = None,
     ) -> CandidateModel:
@@ -113,12 +112,14 @@ class CandidateModel:
             Keep more candidates in memory, because some are to be added and removed.
         progress : bool, optional
             None shows progress on a terminal, False never.
+        centred : bool
+            Rows are less their own mean, over what was observed of them.
         copies, prior : bool, float or None
             Whether queries may be copies of candidates, and how many are.
         """
         check_settings(effort, objective)
-        gathered = Gathered.of(table, masks, None, rng, effort, growing=growing, progress=progress)
-        return cls._calibrated(gathered, effort, objective, copies, prior)
+        gathered = Gathered.of(table, masks, None, rng, effort, growing=growing, progress=progress, centred=centred)
+        return cls._calibrated(gathered, effort, objective, centred, copies, prior)
 
     @classmethod
     def fit_transform(
@@ -130,21 +131,28 @@ class CandidateModel:
         effort: Effort = "full",
         objective: Objective = "error",
         progress: bool | None = False,
+        centred: bool = False,
         copies: bool = False,
         prior: float | None = None,
     ) -> tuple[CandidateModel, Vectors]:
         """Calibrate for the masks of queries (NaN where missing), and turn them into vectors on the way."""
         check_settings(effort, objective)
         masks, first = ~np.isnan(queries), queries[:PASS_QUERIES]
-        gathered = Gathered.of(table, masks, first, rng, effort, growing=False, progress=progress)
-        model = cls._calibrated(gathered, effort, objective, copies, prior)
+        gathered = Gathered.of(table, masks, first, rng, effort, growing=False, progress=progress, centred=centred)
+        model = cls._calibrated(gathered, effort, objective, centred, copies, prior)
         done = model._in_batches(gathered.queries, gathered.near)
         rest = queries[PASS_QUERIES:]
         return model, _joined([done, model.vectors(rest)]) if len(rest) else done
 
     @classmethod
     def _calibrated(
-        cls, gathered: Gathered, effort: Effort, objective: Objective, copies: bool, prior: float | None
+        cls,
+        gathered: Gathered,
+        effort: Effort,
+        objective: Objective,
+        centred: bool,
+        copies: bool,
+        prior: float | None,
     ) -> CandidateModel:
         if gathered.simulated is None:
             return cls(gathered.candidates, gathered.spaces, untrained(gathered.candidates.n))
@@ -152,10 +160,10 @@ class CandidateModel:
         choice = LEARN[effort](holdout, objective)
         u = choice.rehearsed
         assert u is not None  # as all that is learnt on simulated queries
-        spread = np.sqrt(np.maximum(1 - np.sum(u * u, axis=1), LEAST_GAP))
-        errors = RankedErrors(*holdout.ranked(u), (holdout.unit - u) / spread[:, None], u)
-        played = gathered.played if copies else None
-        return cls(gathered.candidates, gathered.spaces, replace(choice, rehearsed=None), errors, played, prior)
+        if centred:  # as the vectors of real queries will be: see `without_constant_part`
+            u = u - u.mean(axis=1, keepdims=True)
+        choice, played = replace(choice, rehearsed=None), gathered.played if copies else None
+        return cls(gathered.candidates, gathered.spaces, choice, holdout.ranked(u), played, prior)
 
     @property
     def unit(self) -> Any:
@@ -174,12 +182,32 @@ class CandidateModel:
 
     def vectors(self, Q: Matrix) -> Vectors:
         """Turn rows with NaN into vectors whose products with unit candidates are expected similarities."""
-        parts = []
+        return _joined([self._in_batches(rows, near) for rows, near in self._searched(Q)])
+
+    def values(self, Q: Matrix) -> RowValues:
+        """Expected values of what is missing in rows with NaN, and their variances, in the units of the candidates."""
+        mean, variance = np.array(Q, copy=True), np.zeros(Q.shape)
+        lacking = np.flatnonzero(np.isnan(Q).any(axis=1))
+        start, scale = 0, self.candidates.scale
+        for rows, near in self._searched(Q[lacking]):
+            for first in range(0, len(rows.values), BATCH):
+                some = slice(first, first + BATCH)
+                place = lacking[start + first : start + first + len(rows.values[some])]
+                m, v = self.choice.values(self.spaces, self._queries(rows.some(some), near.some(some)))
+                mean[place], variance[place] = m * scale, v * scale * scale
+            start += len(rows.values)
+        return RowValues.around(Q, mean, variance)
+
+    def _searched(self, Q: Matrix) -> Iterator[tuple[ObservedRows, Nearest]]:
+        """Rows and their nearest candidates, one pass of them at a time."""
         for start in range(0, max(len(Q), 1), PASS_QUERIES):
             rows = ObservedRows.of(Q[start : start + PASS_QUERIES], self.candidates.scale)
-            near = self.candidates.nearest(rows.values, rows.observed, self.choice.most, no_positions())
-            parts.append(self._in_batches(rows, near))
-        return _joined(parts)
+            yield rows, self.candidates.nearest(rows.values, rows.observed, self.choice.most, no_positions())
+
+    def _queries(self, rows: ObservedRows, near: Nearest) -> Queries:
+        spaces = self.choice.spaces if self.played is None else tuple(dict.fromkeys((*self.choice.spaces, "raw")))
+        neighbours = self.candidates.neighbour_rows(near, spaces)
+        return Queries(rows.values, rows.observed, neighbours, self.candidates)
 
     def _in_batches(self, rows: ObservedRows, near: Nearest) -> Vectors:
         """Vectors of queries whose neighbours are known, some at a time, so that memory does not grow with them."""
@@ -187,47 +215,17 @@ class CandidateModel:
         return _joined([self._vectors(rows.some(batch), near.some(batch, self.choice.most)) for batch in batches])
 
     def _vectors(self, rows: ObservedRows, near: Nearest) -> Vectors:
-        spaces = self.choice.spaces if self.played is None else tuple(dict.fromkeys((*self.choice.spaces, "raw")))
-        neighbours = self.candidates.neighbour_rows(near, spaces)
-        queries = Queries(rows.values, rows.observed, neighbours, self.candidates)
+        queries = self._queries(rows, near)
         u, length = self.choice.vectors(self.spaces, queries)
         complete = rows.observed.all(axis=1)
         u[complete] = rows.unit[complete]  # known exactly
         length[complete] = 1.0
         length[~u.any(axis=1)] = 0.0  # a row of zeros points nowhere
         found = Vectors(u * length[:, None], length)
-        return found if self.played is None else self._with_copies(rows, near, neighbours, found)
-
-    def _with_copies(self, rows: ObservedRows, near: Nearest, neighbours: NeighbourRows, found: Vectors) -> Vectors:
-        """Vectors of rows of which some may be copies of their neighbours; the others stay as they are."""
-        assert self.played is not None  # as the caller knows
-        raw, places = neighbours.rows["raw"], neighbours.near.ids[:, :MAX_NEIGHBOURS]
-        deviations = self.played.deviations
-        distances = np.array(
-            [
-                mean_squared_gaps(q, o, raw[ids], deviations)
-                for q, o, ids in zip(rows.values, rows.observed, places, strict=True)
-            ]
-        ).reshape(places.shape)
-        first = np.argmin(distances, axis=1) if len(rows.values) else np.zeros(0, dtype=np.int64)
-        seen = rows.observed.any(axis=1)
-        ids = np.where(seen, np.take_along_axis(near.ids, first[:, None], axis=1)[:, 0], -1)
-        likely = np.flatnonzero(seen & (np.min(distances, axis=1, initial=np.inf) <= FARTHEST_COPY))
-        p = np.zeros((len(ids), 3))
-        if not len(likely):
-            return replace(found, match=Match(ids, p))
-        values, observed = rows.values[likely], rows.observed[likely]
-        copying = self._copying()
-        agreement = Agreement.of(values, observed, [raw[places[row]] for row in likely], deviations)
-        x, count = features(agreement, values, observed, self.spaces["unit"]), observed.sum(axis=1)
-        p[likely] = copying.probabilities(x, count, self.prior)
-        weight = copying.probabilities(x, count, self.prior, ODDS).sum(axis=1)
-        weight[observed.all(axis=1)] = 0.0  # whose vector is known
-        u, length = found.u.copy(), found.length.copy()
-        u[likely] = mixed(u[likely], weight, agreement, observed, float(np.sum(deviations**2)))
-        moved = likely[weight > 0]
-        length[moved] = np.minimum(np.sqrt(np.sum(u[moved] ** 2, axis=1)), 1.0)
-        return Vectors(u, length, Match(ids, p))
+        if self.played is None:
+            return found
+        looked = CopySearch(rows, near, queries.neighbours, self.played.deviations)
+        return looked.vectors(found, self.spaces["unit"], self._copying, self.prior)
 
     def _copying(self) -> CopyModel:
         """How copies look: learnt when a row first comes near to a candidate, from what was seen at the fit."""

@@ -73,6 +73,21 @@ class Stack:
         length = np.sqrt(np.sum(u * u, axis=1))
         return unit_rows(u), np.minimum(length, 1.0)
 
+    def values(self, spaces: dict[str, Space], queries: Queries) -> tuple[Matrix, Matrix]:
+        """The soft average of completed rows, in the units of the queries, and the variances of what was missing.
+
+        The stack itself combines directions, which have no units.
+        """
+        parts = complete_all(spaces, queries, self.deltas)
+        mean, variance = np.zeros_like(queries.values), np.zeros_like(queries.values)
+        for key, weight in self.average.items():
+            means, m = parts.means[key[0]], parts.raw(key)
+            size = np.sum(m * m, axis=1)
+            unknown = size * (self.lengths[key].of(parts.features[key[0]], size) ** -2.0 - 1)
+            mean += weight * m * means.sizes[:, None]
+            variance += weight * means.variances(unknown) * means.sizes[:, None] ** 2
+        return mean, variance
+
     def as_dict(self) -> dict[str, Any]:
         """The settings and the expected squared error of one similarity."""
         settings: dict[str, Any] = {f"delta_{name}": delta for name, delta in self.deltas.items()}

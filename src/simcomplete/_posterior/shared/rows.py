@@ -164,6 +164,25 @@ class Vectors:
         return np.sqrt(np.where(self.length < 1, np.maximum(1 - self.length**2, 1e-4), 0.0))
 
 
+class RowValues(NamedTuple):
+    """Rows with expected values in the place of missing ones, and the variance of every value: 0 where observed."""
+
+    mean: Matrix
+    variance: Matrix
+
+    @classmethod
+    def around(cls, X: Matrix, mean: Matrix, variance: Matrix) -> RowValues:
+        """Keep what is observed in X bit for bit.
+
+        Examples
+        --------
+        >>> RowValues.around(np.array([[0.1, np.nan]]), np.array([[0.2, 0.3]]), np.array([[1.0, 4.0]]))
+        RowValues(mean=array([[0.1, 0.3]]), variance=array([[0., 4.]]))
+        """
+        missing = np.isnan(X)
+        return cls(np.where(missing, mean, X), np.where(missing, np.maximum(variance, 0.0), 0.0))
+
+
 class PosteriorModel(Protocol):
     """What estimators use of a fitted model."""
 
@@ -177,6 +196,9 @@ class PosteriorModel(Protocol):
 
     def vectors(self, X: Matrix) -> Vectors:
         """Vectors of any rows, NaN where missing, each row by itself."""
+
+    def values(self, X: Matrix) -> RowValues:
+        """Expected values of what is missing in any rows and their variances, in the units of the fitted rows."""
 
 
 def diagonal_deficit(U: Matrix) -> Matrix:

@@ -108,7 +108,7 @@ def first_point(problem: SpectralProblem, settings: DescentSettings) -> Point:
         V = scale * np.random.default_rng(settings.seed).standard_normal((problem.operator.n, problem.rank))
     point = evaluate_point(problem, like(V, model, dtype=namespace(model).float64))
     if not (math.isfinite(point.objective) and math.isfinite(point.slope)):
-        raise InputError("the start is so large that its objective overflows; give a smaller scale or start")
+        raise InputError("the start is so large that its objective overflows; give a smaller start_scale or start")
     return point
 
 
@@ -185,7 +185,7 @@ def _named(run: Run[Point], problem: SpectralProblem, gamma: float, high: float)
     if 4 * gamma * (high - problem.weight / 2) >= 1:
         told = f"this step cannot settle: {product}, must be below 1/4; {what}; use step='safe'"
     elif code == "diverged":
-        told = f"{what}; {product} is below 1/4, so the start is too large for it: lower scale, or use step='safe'"
+        told = f"{what}; {product} is below 1/4, so the start is too large: lower start_scale, or use step='safe'"
     elif code == "oscillating":
         told = f"{what}; {product}, must be below 1/4 by some way; use step='safe'"
     else:

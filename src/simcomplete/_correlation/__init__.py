@@ -1,0 +1,1 @@
+"""Correlation and covariance matrices made valid: the nearest one, with weights, entries held, bounds, a rank."""

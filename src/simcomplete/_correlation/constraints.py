@@ -1,0 +1,172 @@
+"""Weights, entries to hold and bounds, as users give them and as the engines take them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simcomplete._correlation.contradiction import violation
+from simcomplete._correlation.given import Given
+from simcomplete._correlation.labels import opened, place
+from simcomplete._types import Mask, Matrix, Vector
+from simcomplete.errors import InputError
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Weights by row or by element, which entries are held at which values, and bounds for all entries."""
+
+    rows: Vector | None
+    elements: Matrix | None
+    held: Mask
+    low: Matrix
+    high: Matrix
+    floor: float
+    bounded: bool
+    block: int | None = None
+
+    @property
+    def values(self) -> Matrix:
+        """Held values, where there are some."""
+        return self.low
+
+
+def constraints(
+    given: Given, weights: Any, fixed: Any, lower: Any, upper: Any, block: int | None, floor: float
+) -> Constraints:
+    """Check all that was given besides the matrix; what cannot be met is refused, and named."""
+    n, labels = given.n, given.source.labels
+    rows, elements = _weights(given, weights)
+    held, values = _held(given, fixed, block)
+    most = 1.0 - floor  # no entry of a valid matrix is beyond
+    low, high = _bound(given, lower, "lower"), _bound(given, upper, "upper")
+    bounded = lower is not None or upper is not None
+    for bound, sign, name in ((low, 1, "lower"), (high, -1, "upper")):
+        _refuse(sign * bound > most, bound, labels, name, f"no valid matrix has an entry beyond {most:g}")
+    _refuse(held & (np.abs(values) > most), values, labels, "fixed", f"no valid matrix has an entry beyond {most:g}")
+    low, high = np.fmax(low, -most), np.fmin(high, most)
+    _refuse(low > high, low, labels, "lower", "it is above the upper bound of that entry")
+    _refuse(
+        held & ((values < low) | (values > high)), values, labels, "fixed", "it is outside the bounds of that entry"
+    )
+    low, high = np.where(held, values, low), np.where(held, values, high)
+    np.fill_diagonal(low, 1.0)
+    np.fill_diagonal(high, 1.0)
+    held = held & ~np.eye(n, dtype=bool)
+    if block is not None:
+        _check_block(values[:block, :block], floor, labels)
+    return Constraints(rows, elements, held, low, high, floor, bounded, block if fixed is None else None)
+
+
+def contradiction(C: Matrix, told: Constraints, labels: list[str] | None) -> InputError:
+    """The error for constraints that cannot all be met, from the matrix that proves it."""
+    shift = told.floor * np.eye(len(C))
+    least = violation(C, told.low - shift, told.high - shift)
+    limited = told.held | (told.low > -1 + told.floor) | (told.high < 1 - told.floor)
+    share = np.triu(np.abs(C) * limited, 1)
+    worst = np.argsort(-share, axis=None)[:3]
+    named = [
+        place(labels, int(i), int(j))
+        for i, j in zip(*np.unravel_index(worst, share.shape), strict=True)
+        if share[i, j] > 0
+    ]
+    return InputError(
+        f"fixed entries and bounds contradict each other: no valid matrix"
+        f"{f' with smallest eigenvalue {told.floor:g}' if told.floor > 0 else ''} meets them all, and one must move by "
+        f"{least:.3g} at least; those that matter most are {', '.join(named)}: free one of them, or widen its bounds"
+    )
+
+
+def _weights(given: Given, weights: Any) -> tuple[Vector | None, Matrix | None]:
+    if weights is None:
+        return None, None
+    labels, n = given.source.labels, given.n
+    series = hasattr(weights, "index") and hasattr(weights, "iloc") and not hasattr(weights, "columns")
+    if series and labels is not None and sorted(map(str, weights.index)) == sorted(labels):
+        weights = weights.iloc[[list(map(str, weights.index)).index(label) for label in labels]]
+    shape = np.shape(weights)
+    if len(shape) == 2:
+        H = opened(weights, "weights").aligned(labels, "weights")
+        wrong = None if H.shape == (n, n) else f"has shape {H.shape}"
+        w: Matrix = H
+    else:
+        w = np.asarray(weights, dtype=np.float64)
+        wrong = None if w.shape == (n,) else f"has shape {w.shape}"
+    if wrong is None and not (np.isfinite(w).all() and (w >= 0).all()):
+        wrong = "holds a number that is negative or not finite"
+    if wrong is None and w.ndim == 1 and not (w > 0).all():
+        wrong = "holds a 0: a row without weight has no place (give weights by element, where 0 means unknown)"
+    if wrong is None and w.ndim == 2 and not np.allclose(w, w.T, rtol=1e-8):
+        wrong = "is not symmetric"
+    if wrong is None and w.ndim == 2 and not (w * given.known)[~np.eye(n, dtype=bool)].any() and n > 1:
+        wrong = "leaves no entry off the diagonal with a weight"
+    if wrong is not None:
+        raise InputError(f"weights {wrong}; give {n} positive numbers, or a symmetric {n} x {n} array of numbers >= 0")
+    return (w, None) if w.ndim == 1 else (None, (w + w.T) / 2)
+
+
+def _held(given: Given, fixed: Any, block: Any) -> tuple[Mask, Matrix]:
+    n, labels = given.n, given.source.labels
+    held, values = np.zeros((n, n), dtype=bool), given.values.copy()
+    if fixed is not None:
+        F = opened(fixed, "fixed").aligned(labels, "fixed")
+        if F.shape != (n, n):
+            raise InputError(f"fixed has shape {F.shape}; it needs that of A, {(n, n)}")
+        if _is_boolean(fixed):
+            held = (F > 0) | (F.T > 0)
+        else:
+            held = ~np.isnan(F) | ~np.isnan(F.T)
+            F = np.where(np.isnan(F), F.T, F)
+            _refuse(held & (np.abs(F - F.T) > 1e-12), F, labels, "fixed", "its mirror image has another value")
+            values = np.where(held, F, values)
+    if block is not None:
+        if isinstance(block, bool) or not isinstance(block, (int, np.integer)) or not 1 <= block <= n:
+            raise InputError(f"block={block!r} is no number of leading rows; give a whole number from 1 to {n}")
+        held[:block, :block] = True
+    np.fill_diagonal(held, False)
+    from_a = held & ~given.known & (values == given.values)
+    _refuse(
+        from_a & (fixed is None or _is_boolean(fixed)), given.compared, labels, "A", "unknown, so it cannot be held"
+    )
+    return held, values
+
+
+def _is_boolean(fixed: Any) -> bool:
+    if hasattr(fixed, "columns"):  # a table from a file has numbers only
+        return hasattr(fixed, "__getitem__") and all(
+            str(fixed[c].dtype).lower().startswith("bool") for c in fixed.columns
+        )
+    return np.asarray(fixed).dtype == bool
+
+
+def _bound(given: Given, bound: Any, name: str) -> Matrix:
+    n = given.n
+    if bound is None:
+        return np.full((n, n), np.nan)
+    if np.ndim(bound) == 0:
+        number = float(bound)
+        return np.full((n, n), number)
+    B = opened(bound, name).aligned(given.source.labels, name)
+    if B.shape != (n, n):
+        raise InputError(f"{name} has shape {B.shape}; give a number, or an array of shape {(n, n)} with NaN for none")
+    one = np.where(np.isnan(B), B.T, B)
+    _refuse(np.abs(one - one.T) > 1e-12, one, given.source.labels, name, "its mirror image has another value")
+    return one
+
+
+def _check_block(B: Matrix, floor: float, labels: list[str] | None) -> None:
+    lowest = float(np.linalg.eigvalsh(B)[0])
+    if lowest < floor - 1e-12 * len(B):
+        raise InputError(
+            f"the leading block of {len(B)} rows has a smallest eigenvalue of {lowest:.4g}, below {floor:g}, so no "
+            "valid matrix has it; repair the block first, or lower min_eigenvalue"
+        )
+
+
+def _refuse(wrong: Mask, values: Matrix, labels: list[str] | None, name: str, why: str) -> None:
+    off = wrong & ~np.eye(len(wrong), dtype=bool)
+    if off.any():
+        i, j = map(int, np.argwhere(off)[0])
+        raise InputError(f"{place(labels, i, j, name)} = {values[i, j]:.6g} cannot be: {why}; change it")

@@ -1,0 +1,81 @@
+"""The constraints of the dual Newton method: the diagonal, and off-diagonal entries that are held."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcomplete._types import Mask, Matrix, Positions, Vector
+
+ROOT = 2.0**0.5  # an entry off the diagonal stands for two; a float of Python, which leaves single precision single
+
+
+@dataclass(frozen=True)
+class Held:
+    """Which entries a matrix must have, as a vector: the diagonal first, then off-diagonal ones times sqrt(2).
+
+    With this scaling the length of the vector is the Frobenius norm of the entries. `among` are the rows that have a
+    held entry off the diagonal, `first` and `second` (first < second) its place among these.
+
+    Examples
+    --------
+    >>> held = Held.of(np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]]), np.eye(3, k=1) * [0, 1, 0] > 0)
+    >>> held.target.round(3)
+    array([1.   , 1.   , 1.   , 0.707])
+    >>> held.matrix(held.target)
+    array([[1. , 0.5, 0. ],
+           [0.5, 1. , 0. ],
+           [0. , 0. , 1. ]])
+    """
+
+    target: Vector
+    among: Positions
+    first: Positions
+    second: Positions
+
+    @classmethod
+    def of(cls, values: Matrix, which: Mask | None = None) -> Held:
+        """The diagonal of `values`, and its entries where `which` (or its transpose) is True."""
+        b = np.diag(values)
+        if which is None:
+            none = np.zeros(0, dtype=np.int64)
+            return cls(b.copy(), none, none, none)
+        rows, cols = np.nonzero(np.triu(which | which.T, 1))
+        among, places = np.unique(np.concatenate([rows, cols]), return_inverse=True)
+        target = np.concatenate([b, ROOT * values[rows, cols]])
+        return cls(target, among, places[: len(rows)], places[len(rows) :])
+
+    @property
+    def n(self) -> int:
+        """Rows of the matrix."""
+        return len(self.target) - len(self.first)
+
+    def block(self, v: Vector) -> Matrix:
+        """The off-diagonal part of a vector as a matrix over the rows `among`."""
+        B = np.zeros((len(self.among),) * 2, dtype=v.dtype)
+        B[self.first, self.second] = v[self.n :] / ROOT
+        return B + B.T
+
+    def matrix(self, v: Vector) -> Matrix:
+        """The symmetric matrix that has these entries and zeros elsewhere."""
+        Z = np.diag(v[: self.n])
+        if len(self.among):
+            Z[np.ix_(self.among, self.among)] += self.block(v)
+        return Z
+
+    def left(self, F: Matrix, v: Vector) -> Matrix:
+        """F^T matrix(v), without the zeros of the matrix."""
+        M = F.T * v[: self.n]
+        if len(self.among):
+            M[:, self.among] += F[self.among].T @ self.block(v)
+        return M
+
+    def entries(self, F: Matrix, G: Matrix) -> Vector:
+        """The held entries of F G^T, which is symmetric, or of its symmetric part."""
+        diagonal: Vector = np.einsum("ij,ij->i", F, G)
+        if not len(self.among):
+            return diagonal
+        P = F[self.among] @ G[self.among].T
+        off = (P[self.first, self.second] + P[self.second, self.first]) / ROOT
+        return np.concatenate([diagonal, off])

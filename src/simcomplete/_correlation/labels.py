@@ -1,0 +1,142 @@
+"""Square matrices as users bring them: arrays, frames with labels, tables from files; and back in the same kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from simcomplete._rows.validate import as_array
+from simcomplete._rows.xp import to_numpy
+from simcomplete._types import Matrix
+from simcomplete.errors import InputError
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A square matrix in float64, the labels of its rows, what was mended, and how to give one back in its kind."""
+
+    values: Matrix
+    labels: list[str] | None = None
+    notes: list[str] = field(default_factory=list)
+    wrap: Callable[[Matrix], Any] = np.asarray
+
+    def place(self, i: int, j: int, name: str = "A") -> str:
+        """A cell in words."""
+        return place(self.labels, i, j, name)
+
+    def aligned(self, labels: list[str] | None, name: str) -> Matrix:
+        """The values in the order of other labels, where both have some."""
+        if labels is None or self.labels is None or self.labels == labels:
+            return self.values
+        if sorted(self.labels) != sorted(labels) or len(set(labels)) < len(labels):
+            raise InputError(
+                f"{name} and A have different labels: {differing(self.labels, labels)}; give the same ones"
+            )
+        order = [self.labels.index(label) for label in labels]
+        return self.values[np.ix_(order, order)]
+
+
+def place(labels: list[str] | None, i: int, j: int, name: str = "A") -> str:
+    """A cell in words, by its labels where there are some.
+
+    Examples
+    --------
+    >>> place(["x", "y"], 0, 1), place(None, 0, 1)
+    ("A['x', 'y']", 'A[0, 1]')
+    """
+    return f"{name}[{i}, {j}]" if labels is None else f"{name}[{labels[i]!r}, {labels[j]!r}]"
+
+
+def opened(A: Any, name: str = "A") -> Labelled:
+    """Read a square matrix; a frame whose columns are in another order than its rows is put in order.
+
+    Examples
+    --------
+    >>> opened([[1, 0], [0, 1]]).values
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    if hasattr(A, "iloc") and hasattr(A, "columns"):
+        return _of_pandas(A, name)
+    if hasattr(A, "columns") and hasattr(A, "with_columns"):
+        return _of_polars(A, name)
+    if hasattr(A, "columns") and hasattr(A, "to_numpy"):
+        return _of_table(A, name)
+    return Labelled(_square(A, name))
+
+
+def differing(rows: list[str], columns: list[str]) -> str:
+    """The first labels that only one side has, in words."""
+    only = [sorted(set(one) - set(other))[:3] for one, other in ((rows, columns), (columns, rows))]
+    told = [
+        f"{', '.join(map(repr, some))} only in {where}"
+        for some, where in zip(only, ("rows", "columns"), strict=True)
+        if some
+    ]
+    return "; ".join(told) or "a label occurs more than once"
+
+
+def _of_pandas(A: Any, name: str) -> Labelled:
+    rows, columns = [str(x) for x in A.index], [str(x) for x in A.columns]
+    notes: list[str] = []
+    default = [type(index).__name__ == "RangeIndex" for index in (A.index, A.columns)]
+    if not any(default):
+        order = _order(rows, columns, name, notes)
+        A = A if order is None else A.iloc[:, order]
+    labels = rows if default[1] and not default[0] else [str(x) for x in A.columns]
+
+    def wrap(X: Matrix) -> Any:
+        return type(A)(X, index=A.index, columns=A.columns)
+
+    return Labelled(_square(A, name), None if all(default) else labels, notes, wrap)
+
+
+def _of_polars(A: Any, name: str) -> Labelled:
+    head = [c for c in A.columns[:1] if A.height == A.width - 1 and not A[c].dtype.is_numeric()]
+    columns = A.columns[len(head) :]
+    notes: list[str] = []
+    order = _order([str(x) for x in A[head[0]]], columns, name, notes) if head else None
+    columns = columns if order is None else [columns[k] for k in order]
+
+    def wrap(X: Matrix) -> Any:
+        numbers = {column: X[:, k] for k, column in enumerate(columns)}
+        return type(A)({**({head[0]: A[head[0]]} if head else {}), **numbers})
+
+    return Labelled(_square(A.select(columns), name), list(columns), notes, wrap)
+
+
+def _of_table(A: Any, name: str) -> Labelled:
+    """A table that was read from a file."""
+    rows, columns, notes = A.labels, A.columns, list[str]()
+    values = np.asarray(A.values)
+    if rows is not None and columns is not None:
+        order = _order(list(rows), list(columns), name, notes)
+        values = values if order is None else values[:, order]
+    return Labelled(_square(values, name), rows if rows is not None else columns, notes)
+
+
+def _order(rows: list[str], columns: list[str], name: str, notes: list[str]) -> list[int] | None:
+    """Positions that bring columns into the order of rows; None where they are."""
+    if rows == columns:
+        return None
+    if sorted(rows) != sorted(columns) or len(set(rows)) < len(rows):
+        raise InputError(
+            f"rows and columns of {name} have different labels: {differing(rows, columns)}; a correlation or "
+            "covariance matrix has the same labels on both sides: give such a frame, or an array without labels"
+        )
+    notes.append("columns were in another order than rows: put in the order of the rows")
+    return [columns.index(label) for label in rows]
+
+
+def _square(A: Any, name: str) -> Matrix:
+    if np.iscomplexobj(A):
+        raise InputError(
+            f"{name} is complex; a correlation or covariance matrix is real: give {name}.real if that is it"
+        )
+    values = np.array(to_numpy(as_array(A, name)), dtype=np.float64)
+    if values.ndim != 2 or values.shape[0] != values.shape[1] or values.shape[0] == 0:
+        raise InputError(f"{name} has shape {values.shape}; a square matrix is needed, one row per variable")
+    return values

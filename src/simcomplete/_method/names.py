@@ -1,0 +1,77 @@
+"""Names of parameters, for people: all of them in a docstring, and the nearest one where a name is misspelt."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from simcomplete.errors import InputError
+
+if TYPE_CHECKING:
+    from simcomplete._method.spec import Method
+
+# Taken beside a method's own parameters.
+BESIDE = ("preset", "tune")
+WIDTH = 112
+
+
+def unknown_parameter(
+    name: str, own: Iterable[str], function: Callable[..., Any], of: str, shown: Iterable[str] | None = None
+) -> InputError:
+    """The error about a keyword that there is not: with the nearest of a method's own names and the function's.
+
+    `own` are the names that may have been meant, `shown` those to list where they are too many.
+
+    Examples
+    --------
+    >>> def complete(candidates, *, method="auto", **params): ...
+    >>> print(unknown_parameter("metod", ["effort"], complete, "method 'posterior'"))
+    method 'posterior' has no parameter 'metod'; did you mean 'method'? Its own parameters are effort
+    """
+    shared = [n for n, p in inspect.signature(function).parameters.items() if p.kind is p.KEYWORD_ONLY]
+    near = difflib.get_close_matches(name, [*own, *shared, *BESIDE], n=1)
+    hint = f"did you mean {near[0]!r}? Its" if near else "its"
+    listed = ", ".join(own if shown is None else shown) or "none"
+    return InputError(f"{of} has no parameter {name!r}; {hint} own parameters are {listed}", about=tuple(near))
+
+
+def with_own_parameters(doc: str | None, methods: Iterable[Method]) -> str | None:
+    r"""A docstring with a section on the methods' own parameters, as their specifications have them.
+
+    Examples
+    --------
+    >>> from simcomplete._registry import REGISTRY
+    >>> print(with_own_parameters("Do it.\n\n    Examples\n    --------\n    None.", [REGISTRY["posterior"]]))
+    Do it.
+    <BLANKLINE>
+        Notes
+        -----
+        The methods' own parameters, with their defaults; ``sc.methods()["posterior"].parameters`` says what each means.
+    <BLANKLINE>
+        - posterior: effort='full', objective='error', copies=False, prior=None
+    <BLANKLINE>
+        Examples
+        --------
+        None.
+    """
+    if doc is None:  # python -OO
+        return None
+    alike: dict[str, list[str]] = {}
+    for method in methods:
+        if method.parameters:
+            alike.setdefault(_signature(method.parameters.defaults), []).append(method.name)
+    lines = [
+        textwrap.fill(f"- {', '.join(names)}: {text}", WIDTH, initial_indent="    ", subsequent_indent="      ")
+        for text, names in alike.items()
+    ]
+    where = '``sc.methods()["posterior"].parameters``'
+    said = f"The methods' own parameters, with their defaults; {where} says what each means."
+    notes = "\n".join(["    Notes", "    -----", f"    {said}", "", *lines])
+    return doc.replace("\n    Examples\n", f"\n{notes}\n\n    Examples\n", 1)
+
+
+def _signature(defaults: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in defaults.items())

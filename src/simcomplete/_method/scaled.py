@@ -1,0 +1,87 @@
+"""Problems whose features were centred and scaled, and what adds rows to their results."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from simcomplete._method.problem import AllRows, CandidatesQueries
+from simcomplete._method.spec import Extension
+from simcomplete._result.completion import Completion
+from simcomplete._rows.scaling import Center, FeatureScaling, Scale, check_scaling, learn_scaling
+from simcomplete._rows.xp import Array
+from simcomplete._similarity.measure import Measure
+
+Rows = CandidatesQueries | AllRows
+
+
+def scaled_problem(problem: Rows, center: Center, scale: Scale) -> tuple[Rows, FeatureScaling]:
+    """The same problem with its features centred and scaled as candidates (or all rows) have them.
+
+    Candidates outside memory stay there, and are changed when they are read.
+    """
+    if isinstance(problem, AllRows):
+        scaling = learn_scaling(problem.rows, center, scale, problem.progress)
+        return replace(problem, rows=scaling.of(problem.rows).in_memory()), scaling
+    scaling = learn_scaling(problem.candidates, center, scale, problem.progress)
+    queries = scaling.of(problem.queries).in_memory()
+    return replace(problem, candidates=scaling.of(problem.candidates), queries=queries), scaling
+
+
+def with_scaling(done: Completion, scaling: FeatureScaling, given: Rows) -> Completion:
+    """A result that says how its features were changed, and holds the rows as they were given."""
+    model = done.model
+    if hasattr(model, "tables"):  # for values of rows, which are told in the units they came in
+        tables = (given.rows,) if isinstance(given, AllRows) else (given.candidates, given.queries)
+        model = model._replace(tables=tables)
+    return replace(done, scaling=scaling, params={**done.params, **scaling.asked}, model=model)
+
+
+def by_todays_name(params: dict[str, Any], known: Collection[str]) -> tuple[dict[str, Any], str]:
+    """Parameters with the start of iterative solvers by today's name, and what to warn of.
+
+    Until version 0.1 it was called `scale`; any other value of `scale` is refused.
+    """
+    value = params["scale"]
+    if (isinstance(value, str) and value != "auto") or "start_scale" not in known:
+        check_scaling(None, value)
+    others = {name: given for name, given in params.items() if name != "scale"}
+    return {**others, "start_scale": value}, (
+        f"scale={value!r} as the size of a random start is now called start_scale=; scale= will be only for features "
+        "('sd' or 'robust')"
+    )
+
+
+@dataclass(frozen=True)
+class ScaledExtension:
+    """What adds rows to a fit whose features were centred and scaled: new rows are changed in the same way first."""
+
+    inner: Extension
+    scaling: FeatureScaling = field(repr=False)
+
+    @property
+    def measure(self) -> Measure:
+        """How rows are compared."""
+        return self.inner.measure
+
+    @property
+    def factor(self) -> Array:
+        """Rows of the fitted samples."""
+        return self.inner.factor
+
+    def prepared(self, X: Array) -> Array:
+        """Rows as they are compared: with their features centred and scaled."""
+        return self.scaling(X)
+
+    def transform(self, X: Array, progress: bool | None = None) -> Array:
+        """Rows of the factor for new samples."""
+        return self.inner.transform(self.scaling(X), progress)
+
+    def overlap(self, X: Array, progress: bool | None = None) -> Array:
+        """Similarities over common features of new samples with the fitted ones."""
+        return self.inner.overlap(self.scaling(X), progress)
+
+    def among(self, X: Array) -> Array:
+        """Completed similarities of new samples among each other."""
+        return self.inner.among(self.scaling(X))

@@ -1,0 +1,1 @@
+"""Missing values themselves: found in standard units, with deviations learnt by hiding, drawn, and pooled."""

@@ -1,0 +1,235 @@
+"""Similarities and neighbours as frames: of pandas, polars or pyarrow, each imported only where it is asked for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcomplete._result.intervals import FINE, IntervalModel, RankedErrors, check_level
+from simcomplete._result.rows import positions_of
+from simcomplete._result.search import Neighbours
+from simcomplete._rows.xp import to_numpy
+from simcomplete.errors import InputError, optional
+
+if TYPE_CHECKING:
+    from simcomplete._result.completion import Completion
+
+ROW = "row"  # the column of row labels, where a frame has no index
+
+
+def to_frame(done: Completion, rows: Any = None, cols: Any = None, **views: bool) -> Any:
+    """Return completed similarities, or a block of them, as a frame of the kind that the samples came in.
+
+    Parameters
+    ----------
+    rows, cols : {"candidates", "queries"}, positions, labels or pair, optional
+        Which rows and columns, as in `similarity`; all when left out.
+    **views : bool
+        `unit_diagonal`, `keep_candidates` or `clip`, as in `similarity`.
+
+    Returns
+    -------
+    frame
+        Of pandas, polars or pyarrow; of pandas where samples were no frame. In pandas the index and the columns are the
+        labels, or positions in the result where rows have no labels. The others have no index: their first column,
+        "row", has the labels.
+
+    Examples
+    --------
+    >>> import pandas as pd, simcomplete as sc
+    >>> X = pd.DataFrame({"a": [1.0, 0.0, 1.0], "b": [0.0, 1.0, None]}, index=["anna", "ben", "cleo"])
+    >>> done = sc.complete(X, method="overlap")
+    >>> done.to_frame("cleo")
+          anna  ben  cleo
+    cleo   1.0  0.0   1.0
+    """
+    return MATRIX_FRAMES[kind_of_frame(done.frame)](done, rows, cols, views)
+
+
+def to_pandas(done: Completion, rows: Any = None, cols: Any = None, **views: bool) -> Any:
+    """Return completed similarities as a pandas frame, whatever the samples came in; parameters as in `to_frame`."""
+    return _pandas_matrix(done, rows, cols, views)
+
+
+def to_polars(done: Completion, rows: Any = None, cols: Any = None, **views: bool) -> Any:
+    """Return completed similarities as a polars frame, whatever the samples came in; parameters as in `to_frame`."""
+    return _polars_matrix(done, rows, cols, views)
+
+
+def kind_of_frame(frame: str | None) -> str:
+    """The kind of frame to make: the one that came in, or pandas."""
+    return "pandas" if frame is None else frame
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What a search was for, so that its answer can be written with names and intervals."""
+
+    rows: NDArray[np.int64] | None = None
+    n_candidates: int = 0
+    first_query: int = 0
+    labels: list[str] | None = None
+    frame: str | None = None
+    interval_model: IntervalModel | None = None
+
+    def names(self, positions: NDArray[np.int64]) -> list[Any]:
+        """Labels of rows by position in the result; without labels their number among candidates or queries."""
+        if self.labels is not None:
+            return [self.labels[row] for row in positions.tolist()]
+        numbers: list[Any] = np.where(positions < self.n_candidates, positions, positions - self.first_query).tolist()
+        return numbers
+
+
+class SearchResult(Neighbours):
+    """Neighbours that can be written as a frame; still a pair, ``ids, scores = done.search()``."""
+
+    searched: Searched = Searched()
+
+    def __new__(cls, ids: NDArray[np.int64], scores: NDArray[np.floating], searched: Searched) -> SearchResult:
+        """Make the pair, and remember what was searched for."""
+        found = super().__new__(cls, ids, scores)
+        found.searched = searched
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SearchResult, (self.ids, self.scores, self.searched)
+
+    def columns(self, level: float = 0.9) -> dict[str, Any]:
+        """The columns of the frame, by name."""
+        about = self.searched
+        rows = np.arange(len(self.ids)) if about.rows is None else about.rows
+        which, place = np.nonzero(self.ids >= 0)  # rows of which nothing is known have no neighbours
+        ids, scores = self.ids[which, place], self.scores[which, place]
+        table: dict[str, Any] = {
+            "query": about.names(rows[which]),
+            "rank": place + 1,
+            "candidate": about.names(ids),
+            "score": scores,
+        }
+        if about.interval_model is not None:
+            table["low"], table["high"] = (end[which, place] for end in self.bounds(about.interval_model, level))
+        return table
+
+    def bounds(self, model: IntervalModel, level: float = 0.9) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Intervals of all neighbours, by the place that each has among the complete ones."""
+        about, level = self.searched, check_level(level)
+        rows, first = np.arange(len(self.ids)) if about.rows is None else about.rows, about.first_query
+        n = about.n_candidates if first else int(np.sum(model.spread == 0))
+        complete = model.exact(self.ids, first) & (self.ids >= 0)
+        kind = np.searchsorted(RankedErrors.edges(max(n, 1)), np.cumsum(complete, axis=1) - 1, side="right")
+        kind = np.where(complete & ~model.exact(rows, first)[:, None], kind, FINE)
+        spread = np.zeros(self.ids.shape)
+        for i, near in enumerate(self.ids):
+            spread[i] = model.spread_of(rows[i : i + 1], near, first)[0]
+        z = model.table(np.array([(1 - level) / 2, (1 + level) / 2]), max(n, 1))
+        low, high = (self.scores + (spread * z[kind, end]).astype(self.scores.dtype) for end in (0, 1))
+        return np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0)
+
+    def to_frame(self, level: float = 0.9) -> Any:
+        """Return one line for every neighbour, in a frame of the kind that the samples came in.
+
+        Parameters
+        ----------
+        level : float
+            Share of the true similarities that should lie between `low` and `high`.
+
+        Returns
+        -------
+        frame
+            Columns `query`, `rank` (from 1), `candidate`, `score`; also `low` and `high` where the result has
+            intervals. Rows are named by their labels; where there are none, by their number among the queries or the
+            candidates. Rows of which nothing is known have no neighbours, and no line.
+
+        Examples
+        --------
+        >>> import pandas as pd, simcomplete as sc
+        >>> X = pd.DataFrame({"a": [1.0, 0.0, 1.0], "b": [0.0, 1.0, None]}, index=["anna", "ben", "cleo"])
+        >>> sc.complete(X, method="overlap").search(1, "cleo").to_frame()
+          query  rank candidate  score
+        0  cleo     1      anna    1.0
+        """
+        return COLUMN_FRAMES[kind_of_frame(self.searched.frame)](self.columns(level))
+
+    def to_pandas(self, level: float = 0.9) -> Any:
+        """Return the same as a pandas frame, whatever the samples came in."""
+        return _pandas_columns(self.columns(level))
+
+    def to_polars(self, level: float = 0.9) -> Any:
+        """Return the same as a polars frame, whatever the samples came in."""
+        return _polars_columns(self.columns(level))
+
+
+def _block(
+    done: Completion, rows: Any, cols: Any, views: Mapping[str, bool]
+) -> tuple[NDArray[Any], list[Any], list[Any]]:
+    """A block of similarities, and how its rows and columns are called."""
+    row_names, col_names = (
+        positions_of(done._resolve(which, name)) for which, name in ((rows, "rows"), (cols, "cols"))
+    )
+    names = [
+        [done.labels[i] for i in where.tolist()] if done.labels is not None else where.tolist()
+        for where in (row_names, col_names)
+    ]
+    return to_numpy(done.similarity(rows, cols, **views)), names[0], names[1]
+
+
+def _pandas_matrix(done: Completion, rows: Any, cols: Any, views: Mapping[str, bool]) -> Any:
+    pandas = optional("pandas", extra="frames", purpose="to_pandas()")
+    block, index, columns = _block(done, rows, cols, views)
+    return pandas.DataFrame(block, index=index, columns=columns)
+
+
+def _polars_matrix(done: Completion, rows: Any, cols: Any, views: Mapping[str, bool]) -> Any:
+    polars = optional("polars", extra="frames", purpose="to_polars()")
+    return polars.DataFrame(_matrix_columns(done, rows, cols, views))
+
+
+def _arrow_matrix(done: Completion, rows: Any, cols: Any, views: Mapping[str, bool]) -> Any:
+    arrow = optional("pyarrow", extra="cli", purpose="a pyarrow table")
+    return arrow.table(_matrix_columns(done, rows, cols, views))
+
+
+def _matrix_columns(done: Completion, rows: Any, cols: Any, views: Mapping[str, bool]) -> dict[str, Any]:
+    """Columns of a frame without an index: labels of the rows, then one column for every column."""
+    block, index, columns = _block(done, rows, cols, views)
+    names = [str(name) for name in columns]
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InputError(
+            f"a polars or pyarrow frame cannot have two columns of the same name, and {twice[0]!r} is the label of "
+            f"several rows ({len(twice)} labels are); ask for a block, such as to_frame('queries', 'candidates'), or "
+            "use to_pandas()"
+        )
+    first = ROW
+    while first in names:
+        first += "_"
+    return {first: index, **{name: np.ascontiguousarray(block[:, j]) for j, name in enumerate(names)}}
+
+
+def _pandas_columns(table: Mapping[str, Any]) -> Any:
+    return optional("pandas", extra="frames", purpose="to_pandas()").DataFrame(dict(table))
+
+
+def _polars_columns(table: Mapping[str, Any]) -> Any:
+    return optional("polars", extra="frames", purpose="to_polars()").DataFrame(dict(table))
+
+
+def _arrow_columns(table: Mapping[str, Any]) -> Any:
+    return optional("pyarrow", extra="cli", purpose="a pyarrow table").table(dict(table))
+
+
+MATRIX_FRAMES: dict[str, Callable[..., Any]] = {
+    "pandas": _pandas_matrix,
+    "polars": _polars_matrix,
+    "pyarrow": _arrow_matrix,
+}
+COLUMN_FRAMES: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+    "pandas": _pandas_columns,
+    "polars": _polars_columns,
+    "pyarrow": _arrow_columns,
+}

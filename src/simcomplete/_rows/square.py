@@ -1,0 +1,136 @@
+"""Square tables: matrices with labels put in order, and matrices that were given where samples are needed."""
+
+from __future__ import annotations
+
+import reprlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simcomplete._rows.budget import row_blocks
+from simcomplete._rows.frames import FrameRows
+from simcomplete._rows.table import RowTable
+from simcomplete._rows.xp import Array, namespace, to_numpy
+from simcomplete.errors import InputError
+
+ROUNDING = 1e-6  # of the entries of a correlation matrix that was stored in float32, or as text with six digits
+LEAST_ROWS = 3  # of a plain array, to be taken for a matrix: two rows are symmetric too easily
+THIRD_ROWS = 20  # that the triangle inequality is tried with
+
+SIMILARITIES = (
+    "complete(), whose rows are samples and whose columns are their features; to repair or complete a similarity or "
+    "correlation matrix, give it to sc.complete_similarity(S, method='dmc'), or to sc.nearest_correlation(S)"
+)
+DISTANCES = (
+    "similarities are needed, with 1 on the diagonal: of cosine distances give 1 - D, of others for example "
+    "numpy.exp(-(D / numpy.median(D)) ** 2), to sc.complete_similarity()"
+)
+
+
+def in_row_order(table: FrameRows, name: str) -> tuple[NDArray[Any], list[str] | None]:
+    """A matrix with its columns in the order of its rows, matched by label, and the labels."""
+    n, d = table.shape
+    if n != d or table.columns is None:
+        return table.array, table.labels
+    columns = [str(column) for column in table.columns]
+    if not table.own_labels or table.labels is None:
+        return table.array, columns
+    if columns == table.labels:
+        return table.array, columns
+    order = _matching(table.labels, columns)
+    if order is None:
+        first = next(i for i, (row, column) in enumerate(zip(table.labels, columns, strict=True)) if row != column)
+        lacking = sorted(set(table.labels) - set(columns)) or sorted(set(columns) - set(table.labels))
+        which = f"; {reprlib.repr(lacking)} are only on one side" if lacking else "; some label stands for several"
+        raise InputError(
+            f"{name} has other labels for its rows than for its columns: number {first} is {table.labels[first]!r} and "
+            f"{columns[first]!r}{which}; give both the same labels, in any order, or an array without labels"
+        )
+    return table.array[:, order], table.labels
+
+
+def refuse_distances(S: Array, name: str) -> None:
+    """Refuse a matrix of zero diagonal and no negative entry, unless all of it is 0."""
+    diagonal = _diagonal(S)
+    if diagonal.any() or float(namespace(S).min(S)) < 0 or float(namespace(S).max(S)) == 0:
+        return
+    raise InputError(
+        f"{name} has a zero diagonal and no negative entry: it looks like distances; {DISTANCES}. If these are "
+        "similarities without their diagonal, put 1 there"
+    )
+
+
+def question_square(rows: RowTable, alone: bool) -> str | None:
+    """Refuse a matrix of similarities or distances that was given as samples; what to warn of where it is in doubt.
+
+    A frame whose rows and columns have the same labels is refused. Of other square arrays, those that are given alone
+    and have the entries of a similarity matrix are in doubt, but for the identity.
+    """
+    X, labelled = rows.held, False
+    if X is None:
+        return None
+    if isinstance(rows, FrameRows) and rows.own_labels and rows.labels is not None and rows.columns is not None:
+        order = _matching(rows.labels, [str(column) for column in rows.columns])
+        labelled = order is not None
+        X = X if order is None else X[:, order]
+    if rows.n < (2 if labelled else LEAST_ROWS):
+        return None
+    diagonal = _diagonal(X)
+    if np.all(np.abs(diagonal - 1) <= ROUNDING) and _is_similarity(to_numpy(X)):
+        if labelled:
+            raise InputError(f"a similarity matrix was given to {SIMILARITIES}")
+        return f"a square, symmetric array with a diagonal of 1 was given to {SIMILARITIES}" if alone else None
+    if not diagonal.any() and _is_distance(to_numpy(X)):
+        raise InputError(f"a distance matrix was given to complete(), whose rows are samples; {DISTANCES}")
+    return None
+
+
+def _diagonal(X: Array) -> NDArray[Any]:
+    return to_numpy(namespace(X).linalg.diagonal(X))
+
+
+def _is_similarity(X: NDArray[Any]) -> bool:
+    """Whether a matrix with a diagonal of 1 is symmetric, with entries in [-1, 1] (or missing), and no identity."""
+    beside = False
+    for rows in row_blocks(len(X), len(X) * 32):
+        block = X[rows]
+        known = ~np.isnan(block)
+        if np.any(np.abs(block[known]) > 1 + ROUNDING) or not _is_symmetric(X, rows):
+            return False
+        beside = beside or np.count_nonzero(block[known]) > rows.stop - rows.start
+    return bool(beside)
+
+
+def _is_distance(X: NDArray[Any]) -> bool:
+    """Whether a matrix with zero diagonal is symmetric, not negative, and obeys the triangle inequality.
+
+    Of square roots: those of distances obey it if distances do, and those of squared Euclidean distances are distances.
+    So a graph's adjacency or counts of what occurs together are not taken for distances.
+    """
+    if np.isnan(X).any() or X.min() < 0 or X.max() == 0:
+        return False
+    if not all(_is_symmetric(X, rows) for rows in row_blocks(len(X), len(X) * 32)):
+        return False
+    thirds = np.unique(np.linspace(0, len(X) - 1, THIRD_ROWS).astype(int))
+    for rows in row_blocks(len(X), len(X) * 32):
+        direct = np.sqrt(X[rows])
+        for k in thirds:
+            if np.any(direct > (np.sqrt(X[rows, k])[:, None] + np.sqrt(X[k])) * (1 + ROUNDING)):
+                return False
+    return True
+
+
+def _is_symmetric(X: NDArray[Any], rows: slice) -> bool:
+    scale = max(1.0, float(np.nanmax(np.abs(X[rows]), initial=0.0)))
+    return np.allclose(X[rows], X[:, rows].T, rtol=0.0, atol=ROUNDING * scale, equal_nan=True)
+
+
+def _matching(labels: list[str], columns: list[str]) -> list[int] | None:
+    """Where each label is among the columns; None where they are not the same labels, each once."""
+    if labels == columns:
+        return list(range(len(labels)))
+    place = {column: i for i, column in enumerate(columns)}
+    if len(place) != len(labels) or set(labels) != set(place):
+        return None
+    return [place[label] for label in labels]

@@ -1,0 +1,176 @@
+"""What people bring: frames, permuted frames, gaps, weights and bounds of every kind; and what is refused, by name."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import simcomplete as sc
+
+A = np.array([[1, 0.9, 0.2], [0.9, 1, 0.9], [0.2, 0.9, 1]])
+NAMES = ["oil", "gas", "gold"]
+FRAME = pd.DataFrame(A, index=NAMES, columns=NAMES)
+X = sc.nearest_correlation(A).matrix
+
+
+def test_a_frame_comes_back_as_a_frame():
+    repair = sc.nearest_correlation(FRAME)
+    pd.testing.assert_frame_equal(repair.matrix, pd.DataFrame(X, index=NAMES, columns=NAMES))
+    assert repair.notes == ()
+    assert repair.moved[0].row == "oil"
+    assert {move.change for move in repair.moved} == {m.change for m in sc.nearest_correlation(A).moved}
+
+
+def test_a_permuted_frame_is_put_in_order_and_noted():
+    repair = sc.nearest_correlation(FRAME[["gold", "oil", "gas"]])
+    pd.testing.assert_frame_equal(repair.matrix, pd.DataFrame(X, index=NAMES, columns=NAMES))
+    assert "another order" in repair.notes[0]
+
+
+def test_frames_without_row_labels():
+    plain = pd.DataFrame(A, columns=NAMES)
+    repair = sc.nearest_correlation(plain)
+    assert list(repair.matrix.columns) == NAMES
+    assert repair.labels == NAMES
+    assert sc.nearest_correlation(pd.DataFrame(A)).labels is None
+    assert sc.nearest_correlation(pd.DataFrame(A, index=NAMES)).labels == NAMES
+
+
+def test_polars_frames():
+    repair = sc.nearest_correlation(pl.DataFrame(A, schema=NAMES))
+    assert isinstance(repair.matrix, pl.DataFrame)
+    np.testing.assert_array_equal(repair.matrix.to_numpy(), X)
+    named = pl.DataFrame({"name": NAMES, "gold": A[:, 2], "oil": A[:, 0], "gas": A[:, 1]})
+    repair = sc.nearest_correlation(named)
+    assert repair.matrix.columns == ["name", *NAMES]
+    np.testing.assert_array_equal(repair.matrix.select(NAMES).to_numpy(), X)
+    assert "another order" in repair.notes[0]
+
+
+def test_unknown_entries_have_no_weight():
+    gap = FRAME.copy()
+    gap.loc["oil", "gas"] = gap.loc["gas", "oil"] = np.nan
+    repair = sc.nearest_correlation(gap)
+    assert "1 unknown pairs" in repair.notes[0]
+    assert repair.distance < 1e-7, "0.9 and 0.2 can be, whatever the third is"
+    assert np.isfinite(repair.values).all()
+    assert np.linalg.eigvalsh(repair.values)[0] > -1e-9
+    gap.loc["gas", "oil"] = 0.9
+    repair = sc.nearest_correlation(gap)
+    np.testing.assert_allclose(repair.values, X, atol=1e-9)
+    assert "missing on one side" in repair.notes[0]
+
+
+def test_every_mending_is_noted():
+    off = A.copy()
+    off[0, 1] += 1e-12
+    assert "made symmetric" in sc.nearest_correlation(off).notes[0]
+    sd = np.array([1.0, 10.0, 3.0])
+    scaled = sc.nearest_correlation(A * np.outer(sd, sd), rescale=True)
+    np.testing.assert_allclose(scaled.matrix, X, atol=1e-9)
+    assert "divided by standard deviations" in scaled.notes[0]
+    halved = A.copy()
+    halved[1, 1] = 0.5
+    assert "1 of 3 diagonal entries were not 1 (the first, A[1, 1], was 0.5)" in sc.nearest_correlation(halved).notes[0]
+
+
+def test_weights_and_held_values_follow_labels():
+    w = pd.Series([3.0, 1.0, 2.0], index=["gold", "oil", "gas"])
+    expected = sc.nearest_correlation(A, weights=[1, 2, 3]).matrix
+    np.testing.assert_array_equal(sc.nearest_correlation(FRAME, weights=w).values, expected)
+    fixed = pd.DataFrame(np.nan, index=NAMES[::-1], columns=NAMES[::-1])
+    fixed.loc["oil", "gas"] = 0.9
+    assert sc.nearest_correlation(FRAME, fixed=fixed).matrix.loc["gas", "oil"] == 0.9
+    held = FRAME > 2
+    held.loc["oil", "gas"] = True
+    pd.testing.assert_frame_equal(
+        sc.nearest_correlation(FRAME, fixed=held).matrix, sc.nearest_correlation(FRAME, fixed=fixed).matrix
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "more", "message"),
+    [
+        (np.ones((2, 3)), {}, r"A has shape \(2, 3\); a square matrix is needed"),
+        (np.zeros((0, 0)), {}, "A has shape"),
+        (A + 0j, {}, "A is complex"),
+        (np.array([[1, np.inf], [np.inf, 1]]), {}, r"A\[0, 1\] is inf"),
+        (np.array([["a", "b"], ["c", "d"]]), {}, "numbers are needed"),
+        (A + np.diag([1, 0.5], 1), {}, r"A is not symmetric: A\[0, 1\] = 1.9 but A\[1, 0\] = 0.9"),
+        (FRAME.rename(columns={"oil": "coal"}), {}, "'oil' only in rows; 'coal' only in columns"),
+        (FRAME.rename(columns={"oil": "gas"}), {}, "have different labels"),
+        (A * 1e5, {}, r"A\[0, 1\] = 9e\+04 is no correlation; rescale=True"),
+        (A * [[1], [1], [-1]], {"rescale": True}, "not symmetric"),
+        (np.diag([1.0, -1]), {"rescale": True}, r"A\[1, 1\] = -1 is no variance"),
+        (A, {"weights": [1, 2]}, r"weights has shape \(2,\); give 3 positive numbers"),
+        (A, {"weights": [1, 2, 0]}, "holds a 0"),
+        (A, {"weights": -np.ones((3, 3))}, "negative or not finite"),
+        (A, {"weights": np.zeros((3, 3))}, "leaves no entry"),
+        (A, {"weights": np.triu(np.ones((3, 3)))}, "weights is not symmetric"),
+        (A, {"fixed": np.ones((2, 2), dtype=bool)}, r"fixed has shape \(2, 2\)"),
+        (FRAME, {"fixed": FRAME * 0 + 1.5}, r"fixed\['oil', 'gas'\] = 1.5 cannot be"),
+        (A, {"fixed": np.triu(A * 0.5) + np.tril(A, -1)}, "its mirror image has another value"),
+        (A, {"fixed": A, "upper": 0.5}, r"fixed\[0, 1\] = 0.9 cannot be: it is outside the bounds"),
+        (A, {"lower": 0.5, "upper": 0.1}, r"lower\[0, 1\] = 0.5 cannot be: it is above the upper bound"),
+        (A, {"lower": 1.5}, "no valid matrix has an entry beyond 1"),
+        (A, {"lower": np.ones((2, 2))}, r"lower has shape \(2, 2\)"),
+        (A, {"block": 4}, "block=4 is no number of leading rows"),
+        (A, {"block": 3}, "the leading block of 3 rows has a smallest eigenvalue of -0.17"),
+        (A, {"min_eigenvalue": 1.0}, "min_eigenvalue=1.0 is not a number between 0 and 0.999"),
+        (A, {"min_eigenvalue": -1}, "min_eigenvalue=-1"),
+        (A, {"rank": 2, "block": 1, "min_eigenvalue": 0.1}, "rank cannot be combined"),
+        (A, {"rank": 5}, "rank=5 exceeds"),
+        (A, {"max_iter": 0}, "max_iter=0 must be a whole number"),
+        (A, {"start": 3}, "start is int"),
+        (A, {"start": sc.nearest_correlation(np.eye(2))}, "start is a Repair of 2 rows"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_by_name(given, more, message):
+    with pytest.raises(sc.errors.InputError, match=message):
+        sc.nearest_correlation(given, **more)
+
+
+def test_an_unknown_entry_cannot_be_held():
+    gap = A.copy()
+    gap[0, 1] = gap[1, 0] = np.nan
+    with pytest.raises(sc.errors.InputError, match=r"A\[0, 1\] = nan cannot be: unknown, so it cannot be held"):
+        sc.nearest_correlation(gap, block=2)
+    held = np.full((3, 3), np.nan)
+    held[0, 1] = 0.4
+    assert sc.nearest_correlation(gap, fixed=held).matrix[1, 0] == 0.4
+
+
+def test_a_run_cut_short_is_told_on_the_line_of_the_caller():
+    A = np.random.default_rng(0).uniform(-1, 1, (30, 30))
+    with pytest.warns(sc.errors.NotConvergedWarning, match="max_iter") as told:
+        repair = sc.nearest_correlation((A + A.T) / 2, max_iter=1)
+    assert told[0].filename == __file__
+    assert not repair.status.ok
+    assert np.linalg.eigvalsh(repair.matrix)[0] > -1e-12
+
+
+def test_the_result_tells_about_itself():
+    repair = sc.nearest_correlation(FRAME)
+    assert repair.min_eigenvalue_before < -0.1
+    assert abs(repair.min_eigenvalue_after) < 1e-9
+    assert repair.relative_change == pytest.approx(repair.distance / np.linalg.norm(A))
+    assert "gold" in repair._repr_html_()
+    assert repr(repair).startswith("Repair(n=3, distance=0.")
+    assert repair.summary()["status"]["code"] == "optimal"
+    with pytest.raises(sc.errors.InputError, match="min_eigenvalue=1e-8"):
+        sc.nearest_correlation([[1.0, 1.0], [1.0, 1.0]]).cholesky()
+    figure = repair.plot()
+    assert [axes.get_title() for axes in figure.axes[:3]] == ["before", "after", "change"]
+    figure.canvas.draw()
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_tiny_matrices(n):
+    repair = sc.nearest_correlation(np.full((n, n), 7.0))
+    np.testing.assert_allclose(repair.matrix, np.ones((n, n)), atol=1e-9)
+
+
+def test_what_would_not_fit_is_refused(monkeypatch):
+    monkeypatch.setenv("SIMCOMPLETE_MEMORY", "1 MiB")
+    with pytest.raises(sc.errors.MemoryLimitError, match="a repair of 200 x 200 entries"):
+        sc.nearest_correlation(np.eye(200))
