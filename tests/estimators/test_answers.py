@@ -39,3 +39,35 @@ def test_too_few_candidates():
     assert model.similarity([[1.0, np.nan, 2.0]]).shape == (1, 20)
     with pytest.raises(InputError, match="at least 40 complete candidates"):
         model.interval([[1.0, np.nan, 2.0]])
+
+
+@pytest.mark.parametrize("changes", [{"metric": "pearson"}, {"center": "mean", "scale": "sd"}])
+def test_rows_are_changed_as_the_fitted_ones(fitted, changes):
+    _, Q, X = fitted
+    model = sc.PosteriorCompleter(effort="fast", **changes).fit(X[:400], masks=~np.isnan(Q))
+    low, high = model.interval(Q, 0.9)
+    assert ((model.similarity(Q) > low) & (model.similarity(Q) < high)).mean() > 0.99
+    rows = X[:430] - X[:400].mean(axis=0) if "center" in changes else X[:430] - X[:430].mean(axis=1, keepdims=True)
+    if "scale" in changes:
+        deviations = X[:400].std(axis=0)
+        rows = rows / np.where(deviations > 0, deviations, 1.0)
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    truth = unit[400:] @ unit[:400].T
+    assert 0.82 < ((truth >= low) & (truth <= high)).mean() < 0.97
+
+
+def test_a_row_of_which_nothing_was_observed(fitted):
+    model, Q, _ = fitted
+    Q = Q[:2].copy()
+    Q[1] = np.nan
+    low, high = model.interval(Q)
+    assert (low[1] == -1).all() and (high[1] == 1).all() and (low[0] > -1).all()
+    assert (model.probability(Q, above=0.9)[1] == 0.5).all()
+
+
+def test_copies_need_values_that_are_the_same(fitted):
+    _, Q, X = fitted
+    with pytest.raises(InputError, match="copies=True cannot go with metric='pearson'"):
+        sc.PosteriorCompleter(metric="pearson", copies=True).fit(X[:100])
+    with pytest.raises(InputError, match="copies=True cannot go with metric='pearson'"):
+        sc.complete(X[:100], Q, method="posterior", metric="pearson", copies=True)

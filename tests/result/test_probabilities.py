@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_breast_cancer, load_digits
 
 import simcomplete as sc
 from simcomplete._posterior.candidates import fitting
@@ -36,6 +36,66 @@ def test_coverage_overall_and_of_what_is_predicted_first(digits):
     first = np.argsort(-done.similarity("queries", "candidates"), axis=1)[:, :10]
     assert 0.86 < inside.mean() < 0.94
     assert 0.86 < np.take_along_axis(inside, first, axis=1).mean() < 0.94
+
+
+@pytest.fixture(scope="module")
+def cells():
+    """Few candidates of equally scaled features: 427 rows, 24 of 30 values missing in each of 142 queries."""
+    rng = np.random.default_rng(11)
+    X = load_breast_cancer().data
+    X = (X / X.std(axis=0))[rng.permutation(len(X))]
+    P, T = X[:427], X[427:]
+    hidden = np.argsort(np.argsort(rng.random(T.shape), axis=1), axis=1) < 24
+    done = sc.complete(P, np.where(hidden, np.nan, T), method="posterior", random_state=11)
+    return done, unit(T) @ unit(P).T
+
+
+def test_coverage_where_features_vary_equally(cells):
+    done, truth = cells
+    low, high = done.interval(0.9)
+    inside = (truth >= low) & (truth <= high)
+    first = np.argsort(-done.similarity("queries", "candidates"), axis=1)[:, :10]
+    assert 0.85 < inside.mean() < 0.95
+    assert 0.85 < np.take_along_axis(inside, first, axis=1).mean() < 0.95
+    assert (done.interval_model.spread > 0).all()  # no query is complete
+
+
+def test_probabilities_where_features_vary_equally(cells):
+    done, truth = cells
+    t = np.quantile(truth, 0.95)
+    p, y = done.probability(above=t), truth > t
+    for low in np.arange(0, 1, 0.2):
+        some = (p >= low) & (p < low + 0.2)
+        assert some.sum() < 300 or abs(p[some].mean() - y[some].mean()) < 0.12
+
+
+def test_found_neighbours_have_the_intervals_of_their_pairs(digits):
+    done, _ = digits
+    found = done.search(25)
+    table = found.columns(0.8)
+    for name, every in zip(("low", "high"), done.interval(0.8), strict=True):
+        np.testing.assert_allclose(table[name], np.take_along_axis(every, found.ids, axis=1).ravel(), atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:nothing is observed")
+def test_of_a_row_of_which_nothing_was_observed_nothing_is_claimed():
+    rng = np.random.default_rng(0)
+    P, Q = rng.random((60, 6)), rng.random((3, 6))
+    Q[0], Q[1:, :3] = np.nan, np.nan
+    done = sc.complete(P, Q, method="posterior", effort="fast")
+    blind = ("queries", [0])
+    assert (done.interval(0.1, blind)[0] == -1).all() and (done.interval(0.1, blind)[1] == 1).all()
+    assert (done.quantile(0.4, blind) == -1).all() and (done.quantile(0.6, blind) == 1).all()
+    assert (done.probability(0.99, blind) == 0.5).all() and (done.probability(1.0, blind) == 0).all()
+    assert (done.probability(-1.01, blind) == 1).all()
+    np.testing.assert_allclose(done.std(blind), 1)
+    drawn = done.sample(40, blind, [0, 1])
+    assert (drawn == -1).mean() > 0.3 and (drawn == 1).mean() > 0.3  # -1 or 1, but for draws near the median
+    np.testing.assert_allclose(done.top_probability(3, blind), 3 / 60)
+    others = ("queries", [1, 2])
+    assert (done.std(others) < 0.5).all() and (done.interval(0.9, others)[0] > -1).all()
+    with_itself = done.interval(0.9, blind, blind)
+    np.testing.assert_allclose(with_itself, 1, atol=1e-12)
 
 
 def test_quantiles_probabilities_and_intervals_agree(digits):

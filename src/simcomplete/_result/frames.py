@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._result.intervals import FINE, IntervalModel, RankedErrors, check_level
+from simcomplete._result.intervals import FINE, TIED, IntervalModel, RankedErrors, check_level
 from simcomplete._result.rows import positions_of
 from simcomplete._result.search import Neighbours
 from simcomplete._rows.xp import to_numpy
@@ -121,7 +121,10 @@ class SearchResult(Neighbours):
         rows, first = np.arange(len(self.ids)) if about.rows is None else about.rows, about.first_query
         n = about.n_candidates if first else int(np.sum(model.spread == 0))
         complete = model.exact(self.ids, first) & (self.ids >= 0)
-        kind = np.searchsorted(RankedErrors.edges(max(n, 1)), np.cumsum(complete, axis=1) - 1, side="right")
+        before: NDArray[np.int64] = np.cumsum(complete, axis=1) - complete
+        tied = np.diff(self.scores.round(TIED), axis=1, prepend=np.inf) == 0  # they have the place of the first of them
+        place = np.maximum.accumulate(np.where(tied, 0, before), axis=1)
+        kind = np.searchsorted(RankedErrors.edges(max(n, 1)), place, side="right")
         kind = np.where(complete & ~model.exact(rows, first)[:, None], kind, FINE)
         spread = np.zeros(self.ids.shape)
         for i, near in enumerate(self.ids):

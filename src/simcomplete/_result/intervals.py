@@ -12,6 +12,7 @@ from simcomplete.errors import InputError
 
 LEAST_SQUARED = 1e-4  # spread of what is not complete
 FINE = 24  # positions between the first and the last candidate that have quantiles of their own
+TIED = 9  # digits up to which similarities are the same, or the way they are computed would decide on their order
 Levels = NDArray[np.float64]
 
 

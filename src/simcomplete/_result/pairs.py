@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._result.intervals import FINE, RankedErrors, required
+from simcomplete._result.intervals import FINE, TIED, RankedErrors, required
 from simcomplete._result.matrix import SymmetricMatrix, take
 from simcomplete._result.rows import positions_of
 from simcomplete._result.search import nearest
@@ -82,7 +82,7 @@ def pair_blocks(done: Completion, rows: Any, cols: Any, levels: NDArray[np.float
 
 def places_among(S: NDArray[Any], edges: NDArray[Any]) -> NDArray[np.int64]:
     """Which of the `FINE` ranks estimates have, by the estimates of their row at the edges between these."""
-    rising = -edges
+    S, rising = S.round(TIED), -edges.round(TIED)
     if not S.size:
         return np.zeros(S.shape, dtype=np.int64)
     return np.stack([np.searchsorted(rising[row], -S[row], side="left") for row in range(len(S))]).reshape(S.shape)

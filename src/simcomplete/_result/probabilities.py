@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from simcomplete._result.intervals import FINE, Match, RankedErrors, check_level, required
 from simcomplete._result.matrix import take
 from simcomplete._result.pairs import LEVELS_KEPT, Pairs, joint_levels, pair_blocks, places_among, sampled, share_beyond
-from simcomplete._result.recalibration import CLIP, HALF, logistic, logit, of_threshold, regress, simulated_pairs
+from simcomplete._result.recalibration import CLIP, how_far, logistic, logit, of_threshold, regress, simulated_pairs
 from simcomplete._result.rows import positions_of
 from simcomplete._result.search import nearest
 from simcomplete._result.top import BEST_AT_LEAST, BEST_PER_K, TopPlay
@@ -98,15 +98,16 @@ class Probabilities:
             raise InputError(f"above={above!r} must be a number, such as 0.9")
         picked, among = _picked(self, rows, cols)
         levels = np.linspace(0, 1, LEVELS_KEPT)
-        b = threshold_regression(self, float(above))
+        regression = threshold_regression(self, float(above))
         found = []
         for pairs, z in pair_blocks(self, picked, among, levels):
             p = share_beyond(pairs, float(above), z, levels)
-            if b is not None:
+            if regression is not None:
+                b, far = regression
                 ranked = (pairs.kind < FINE) & (pairs.spread > 0) & (p > 0) & (p < 1)
                 mine = p[ranked]
                 moved = of_threshold(mine, pairs.spread[ranked]) @ b
-                p[ranked] = logistic((1 - HALF) * logit(mine) + HALF * moved)
+                p[ranked] = logistic((1 - far) * logit(mine) + far * moved)
             found.append(p)
         return np.concatenate(found)
 
@@ -211,8 +212,8 @@ class Probabilities:
         return out
 
 
-def threshold_regression(done: Completion, t: float) -> NDArray[np.float64] | None:
-    """How P(similarity > t) of simulated pairs has to be changed; None where that cannot be told."""
+def threshold_regression(done: Completion, t: float) -> tuple[NDArray[np.float64], float] | None:
+    """How P(similarity > t) of simulated pairs has to be changed, and how far; None where that cannot be told."""
     model = required(done.interval_model, done.method)
     if model.ranked is None or done.all_rows_are_queries or done.matrix.factor is None:
         return None
@@ -228,7 +229,8 @@ def threshold_regression(done: Completion, t: float) -> NDArray[np.float64] | No
     if len(where) < LEAST_REGRESSED:
         return None
     y = (truth.ravel()[where] > t).astype(np.float64)
-    return regress(of_threshold(p.ravel()[where], spread.ravel()[where]), y)
+    X = of_threshold(p.ravel()[where], spread.ravel()[where])
+    return regress(X, y), how_far(X, y, where // len(at))
 
 
 def _picked(done: Completion, rows: Any, cols: Any) -> tuple[Any, Any]:

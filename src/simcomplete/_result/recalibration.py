@@ -14,6 +14,8 @@ CLIP = 1e-4  # probabilities are kept as far from 0 and 1
 STEPS = 25  # of Newton's method
 RIDGE = 1.0  # on coefficients, in pairs
 HALF = 0.5  # how far probabilities are moved towards what the regression says
+CLEARLY = 0.005  # by which part the whole way must lessen the loss of other queries, to be gone
+ENOUGH = 100  # simulated queries from which it can be told
 
 Matrix = NDArray[np.float64]
 
@@ -73,6 +75,30 @@ def regress(X: Matrix, y: Matrix) -> Matrix:
             break
         least, b = after
     return b
+
+
+def how_far(X: Matrix, y: Matrix, query: NDArray[np.int64]) -> float:
+    """How far to go towards the regression: the whole way where queries that it has not seen clearly gain by it.
+
+    Pairs are given with the number of their simulated query; of few queries it cannot be told.
+
+    Examples
+    --------
+    >>> x, query = logit(np.tile(np.linspace(0.05, 0.95, 40), 100)), np.repeat(np.arange(100), 40)
+    >>> right, steep = ((np.arange(4000) % 20 < 20 * logistic(c * x)).astype(float) for c in (1, 4))
+    >>> X = np.column_stack([x, np.ones(4000)])
+    >>> how_far(X, right, query), how_far(X, steep, query)
+    (0.5, 1.0)
+    """
+    if query.max() + 1 < ENOUGH:
+        return HALF
+    loss = np.zeros(2)
+    for odd in (False, True):
+        mine = query % 2 == odd
+        whole = X[mine] @ regress(X[~mine], y[~mine])
+        for i, x in enumerate(((1 - HALF) * X[mine, 0] + HALF * whole, whole)):
+            loss[i] += np.sum(np.logaddexp(0, x) - y[mine] * x)
+    return 1.0 if loss[1] < (1 - CLEARLY) * loss[0] else HALF
 
 
 def of_threshold(p: Matrix, spread: Matrix) -> Matrix:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simcomplete._posterior.shared.lengths import Lengths, best_lengths, learn
+from simcomplete._posterior.shared.lengths import LEAST_SD, Lengths, best_lengths, learn
 
 RNG = np.random.default_rng(11)
 
@@ -55,7 +55,7 @@ def test_without_features_the_intercept_is_a_mean_weighted_by_how_much_a_length_
     assert lengths.intercept == pytest.approx(np.sum(weight * y) / np.sum(weight), rel=1e-9)
     np.testing.assert_allclose(lengths.slopes, 0, atol=1e-12)
     np.testing.assert_allclose(lengths.mean, 7)
-    np.testing.assert_allclose(lengths.sd, 1)
+    np.testing.assert_allclose(lengths.sd, LEAST_SD)
     assert (lengths.low, lengths.high) == (pytest.approx(y.min()), pytest.approx(y.max()))
 
 
@@ -113,3 +113,11 @@ def test_nothing_to_compare_leaves_the_scale_alone():
     lengths, error = learn(np.zeros((3, 1)), np.ones(3), np.zeros((3, 2)), np.ones((3, 2)))
     assert lengths.scale == pytest.approx(1.0)
     assert error == 1.0
+
+
+def test_a_feature_that_hardly_differs_between_simulated_queries_does_not_move_others_far():
+    # It falls with the length by chance, and is 0.1 larger for real queries, whose candidates are a few more.
+    b = np.linspace(0.7, 0.95, 40)
+    lengths, _ = learn(*simulated(b, 3.0 + 0.01 * b[:, None]))
+    seen, larger = lengths.of(np.array([[3.008], [3.108]]), np.ones(2))
+    assert larger == pytest.approx(seen, rel=0.05)

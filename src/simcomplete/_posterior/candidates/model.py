@@ -35,6 +35,7 @@ from simcomplete._rows.table import RowTable
 from simcomplete._types import Mask, Matrix
 
 PASS_QUERIES = 1024  # queries in one pass
+ALMOST = float(np.nextafter(1.0, 0.0))  # the longest vector of a row that is not complete
 BATCH = 256  # queries whose neighbours are in memory at a time
 LEARN: dict[str, Callable[[CandidateHoldout, Objective], GridChoice | Stack]] = {
     "full": learn_grid,
@@ -218,6 +219,7 @@ class CandidateModel:
         queries = self._queries(rows, near)
         u, length = self.choice.vectors(self.spaces, queries)
         complete = rows.observed.all(axis=1)
+        length = np.minimum(length, ALMOST)
         u[complete] = rows.unit[complete]  # known exactly
         length[complete] = 1.0
         length[~u.any(axis=1)] = 0.0  # a row of zeros points nowhere

@@ -12,10 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simcomplete._result.intervals import TIED
 from simcomplete._types import Matrix
 
 SHORTEST, LONGEST = 0.03, 0.9999
 RIDGE = 0.05
+# A feature that hardly differs between simulated queries says nothing of them, but it may be another for real ones: it
+# also depends on all candidates, of which the simulated queries are left out.
+LEAST_SD = 0.1
 SMALLEST_SIZE = 1e-24  # of |m|^2; rows are in units of a typical length
 COPY = 1 - 1e-6  # cosine above which two rows are the same
 QUANTILES = np.linspace(0.0, 1.0, 1001)
@@ -74,7 +78,7 @@ def learn(features: Matrix, size: Matrix, S: Matrix, T: Matrix) -> tuple[Lengths
     y = np.log(1.0 / b**2 - 1.0) + np.log(np.maximum(size, SMALLEST_SIZE))
     weight = np.maximum(b**2 * (1 - b**2), 1e-3)
     mean, sd = features.mean(axis=0), features.std(axis=0)
-    sd = np.where(sd < 1e-6, 1.0, sd)
+    sd = np.maximum(sd, LEAST_SD)
     Z = np.column_stack([np.ones(len(features)), (features - mean) / sd])
     ridge = RIDGE * weight.sum() * np.diag([0.0, *np.ones(features.shape[1])])
     g = np.linalg.solve(Z.T @ (Z * weight[:, None]) + ridge, Z.T @ (weight * y))
@@ -123,6 +127,13 @@ def widened(quantiles: Matrix, rows: float) -> Matrix:
     return np.asarray(quantiles * (1 + WIDER * lack * QUANTILES))
 
 
+def _mean_ranks(falling: Matrix, w: Matrix) -> Matrix:
+    """Ranks of sorted items that stand for w candidates each; equal ones share the mean of theirs."""
+    group = np.concatenate([[0], np.cumsum(falling[1:] != falling[:-1])])
+    size = np.bincount(group, weights=w)
+    return np.asarray((np.cumsum(size) - size / 2)[group])
+
+
 def rank_table(S: Matrix, T: Matrix, spread: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
     """Quantiles of the signed error (T - S) / spread, by the rank that an estimate has among those of its row.
 
@@ -143,10 +154,11 @@ def rank_table(S: Matrix, T: Matrix, spread: Matrix, weights: Matrix) -> tuple[M
     shares, table : array of shape (buckets,) and (buckets, 201)
         Typical rank of each bucket as a share of all candidates, rising, and its quantiles at `LEVELS`.
     """
-    order = np.argsort(-S, axis=1, kind="stable")
+    near = S.round(TIED)
+    order = np.argsort(-near, axis=1, kind="stable")
     w = np.take_along_axis(weights, order, axis=1)
     z = np.take_along_axis((T - S) / spread[:, None], order, axis=1)
-    rank = np.cumsum(w, axis=1) - w / 2
+    rank = np.stack([_mean_ranks(*each) for each in zip(np.take_along_axis(near, order, axis=1), w, strict=True)])
     n = float(w.sum(axis=1).mean())
     inside = w > 0
     rank, z, w = rank[inside], z[inside], w[inside]
