@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import simcomplete as sc
@@ -46,7 +47,18 @@ def test_the_short_forms_run():
     assert "`sc.complete(X)`" in README
     assert sc.complete(X).n == 10
     assert "`sc.complete_similarity(S0)`" in README
-    assert sc.complete_similarity(sc.overlap_similarity(X)).n == 10
+    S0 = sc.overlap_similarity(X)
+    assert sc.complete_similarity(S0).n == 10
+    assert '`sc.complete(X, center="mean", scale="sd")`' in README
+    assert sc.complete(X, center="mean", scale="sd").scaling is not None
+    assert '`sc.complete(df, id="name").to_frame()`' in README
+    df = pd.DataFrame(X, columns=list("abcd")).assign(name=list("klmnopqrst"))
+    assert list(sc.complete(df, id="name").to_frame().index) == list("klmnopqrst")
+    assert "`sc.PosteriorImputer()`" in README
+    assert not np.isnan(sc.PosteriorImputer().fit_transform(X)).any()
+    assert "`sc.nearest_correlation(A)`" in README
+    A = np.array([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]])
+    assert np.linalg.eigvalsh(sc.nearest_correlation(A).matrix)[0] > -1e-9
 
 
 def test_make_targets_exist():
@@ -68,7 +80,7 @@ def test_shell_commands_run(tmp_path, monkeypatch, capsys):
             X[rng.random(X.shape) < 0.3] = ""
         Path(name).write_text("\n".join(["a,b,c,d,e,f", *(",".join(row) for row in X)]) + "\n")
     shell = [line for line in commands() if line.startswith("simcomplete")]
-    assert len(shell) == 4
+    assert len(shell) == 5
     for line in shell:
         monkeypatch.setattr(sys, "argv", shlex.split(line))
         with pytest.raises(SystemExit) as ended:

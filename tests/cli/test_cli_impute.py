@@ -92,3 +92,12 @@ def test_what_is_refused(folder, fails, more, message):
 def test_an_unknown_column(folder, fails):
     (folder / "t.csv").write_text("a,b\n1,2\n3,\n")
     assert "--id q: there is no such column; the file has a, b" in fails("impute", "t.csv", "-o", "f.csv", "--id", "q")
+
+
+def test_text_as_it_comes(folder, run):
+    (folder / "t.csv").write_text("name;a;b\n" + "".join(f"r{i};{i},5;{2 * i if i % 3 else '?'}\n" for i in range(30)))
+    run("impute", "t.csv", "-o", "f.csv", "--effort", "fast")
+    head, *rows = read("f.csv")
+    assert head == ["name", "a", "b"]
+    assert rows[1] == ["r1", "1.5", "2"]
+    assert all(cell != "" for row in rows for cell in row)

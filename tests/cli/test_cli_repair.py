@@ -53,4 +53,4 @@ def test_what_cannot_be_done_is_one_line(files, fails, run):
     run("repair", "c.csv", "-o", "o.csv")
     assert "exists already" in fails("repair", "c.csv", "-o", "o.csv")
     run("repair", "c.csv", "-o", "o.csv", "--overwrite", "--rescale")
-    assert "min_eigenvalue" in fails("repair", "c.csv", "-o", "p.csv", "--min-eigenvalue", "2")
+    assert "--min-eigenvalue 2.0" in fails("repair", "c.csv", "-o", "p.csv", "--min-eigenvalue", "2")

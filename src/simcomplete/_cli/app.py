@@ -13,11 +13,11 @@ from typer.core import TyperCommand, TyperGroup
 from simcomplete._cli import compare, complete, demo, impute, match, methods, repair, search
 from simcomplete._cli.interrupts import release
 from simcomplete._cli.output import print_line, say
-from simcomplete._cli.spoken import in_options
+from simcomplete._cli.spoken import in_options, warning_in_options
 from simcomplete._cli.streams import finish
 from simcomplete._reproduction import command as paper
 from simcomplete._version import __version__
-from simcomplete.errors import InputError, NotConvergedWarning, SimcompleteError
+from simcomplete.errors import InputError, InputWarning, NotConvergedWarning, SimcompleteError
 
 # The base class of typer's errors; the module that has it depends on typer's version.
 CommandError: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
@@ -106,7 +106,8 @@ def _message(error: BaseException) -> str:
 
 
 def _show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
-    say(f"warning: {' '.join(str(message).split())}")
+    text = " ".join(str(message).split())
+    say(f"warning: {warning_in_options(text) if issubclass(category, InputWarning) else text}")
 
 
 class Interruptible(TyperCommand):

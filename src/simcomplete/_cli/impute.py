@@ -11,8 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 from typer import Argument, Option, Typer
 
-from simcomplete._cli.arguments import read_tables
-from simcomplete._cli.options import AsJson, Overwrite, Seed
+from simcomplete._cli.arguments import Reading, read_tables
+from simcomplete._cli.options import (
+    AsJson,
+    Columns,
+    Decimal,
+    Drop,
+    Header,
+    InputFormat,
+    Key,
+    MissingValue,
+    Overwrite,
+    Seed,
+    Separator,
+)
 from simcomplete._cli.output import print_json, print_line
 from simcomplete._rows.atomic import replacing
 from simcomplete.datasets import Table
@@ -38,10 +50,14 @@ def impute_table(
     digits: Annotated[int | None, Option("--round", help="Digits behind the point of filled-in values.")] = None,
     low: Annotated[float | None, Option("--min", help="Smallest filled-in value.")] = None,
     high: Annotated[float | None, Option("--max", help="Largest filled-in value.")] = None,
-    key: Annotated[str | None, Option(help="Name of the array in .npz files.")] = None,
-    header: Annotated[
-        bool | None, Option("--header/--no-header", help="Whether the first line of .csv files names the columns.")
-    ] = None,
+    drop: Drop = None,
+    columns: Columns = None,
+    missing_value: MissingValue = None,
+    decimal: Decimal = None,
+    separator: Separator = None,
+    format: InputFormat = None,
+    key: Key = None,
+    header: Header = None,
     seed: Seed = 0,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
@@ -54,7 +70,8 @@ def impute_table(
     kind = output.suffix.lower()
     if kind not in (*SEPARATORS, ".npy") or (kind == ".npy" and std):
         raise InputError(f"{output}: give the file a name that ends in .csv or .tsv{'' if std else ', or in .npy'}")
-    (read,) = read_tables([table], key, header)
+    how = {"decimal": decimal, "separator": separator, "format": format, "key": key, "header": header}
+    (read,) = read_tables([table], reading=Reading.of(missing=missing_value, drop=drop, columns=columns, **how))
     names = read.columns or [str(i + 1) for i in range(read.values.shape[1])]
     fixed = _position(identity, read)
     features = [j for j in range(len(names)) if j != fixed]
@@ -72,7 +89,7 @@ def impute_table(
     else:
         deviations[:, empty] = np.nan
         extra = (deviations, [f"{names[j]}_std" for j in features]) if std else None
-        _write(output, SEPARATORS[kind], read, filled, extra, _label_name(table, read))
+        _write(output, SEPARATORS[kind], read, filled, extra)
     facts = {"rows": len(X), "columns": len(features), "filled": int(np.isnan(X).sum() - np.isnan(values).sum())}
     left = [names[j] for j, gone in zip(features, empty, strict=True) if gone]
     if as_json:
@@ -97,29 +114,19 @@ def _position(identity: str | None, read: Table) -> int | None:
     )
 
 
-def _label_name(path: Path, read: Table) -> str:
-    """The name of the column that the labels of the rows were read from."""
-    separator = SEPARATORS.get(path.suffix.lower())
-    if read.labels is None or read.columns is None or separator is None:
-        return ""
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
-        return next((row[0] for row in csv.reader(lines, delimiter=separator) if row), "")
-
-
 def _write(
     path: Path,
     separator: str,
     read: Table,
     filled: NDArray[Any],
     extra: tuple[NDArray[Any], list[str]] | None,
-    label_name: str,
 ) -> None:
     text = io.StringIO(newline="")
     writer = csv.writer(text, delimiter=separator, lineterminator="\n")
     numbers = filled if extra is None else np.hstack([filled, extra[0]])
     if read.columns is not None or extra is not None:
         names = [*(read.columns or [str(i + 1) for i in range(filled.shape[1])]), *(extra[1] if extra else [])]
-        writer.writerow(names if read.labels is None else [label_name, *names])
+        writer.writerow(names if read.labels is None else [read.label_name or "", *names])
     for i, row in enumerate(numbers):
         cells = [number_as_text(value) for value in row]
         writer.writerow(cells if read.labels is None else [read.labels[i], *cells])

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 # Parameters of the library whose option has another name.
 OTHER_NAMES = {"random_state": "seed"}
+OPTIONS_OF_WARNINGS = "id|center|scale"
 VALUE = r"(?:'[^']*'|[^\s;,()]*)"  # as repr writes it
 
 
@@ -45,6 +46,18 @@ def in_options(message: str, about: Sequence[str], options: Mapping[str, str]) -
             message = re.sub(rf"(?<![\w=-]){word}=({VALUE})", lambda m: f"{option} {_bare(m[1])}".rstrip(), message)  # noqa: B023
             message = re.sub(rf"'{word}'|(?<!of )(?<![\w=<>'-]){word}(?![\w='-])", option, message)
     return message
+
+
+def warning_in_options(message: str) -> str:
+    """A warning about what was given, with options in place of parameters.
+
+    Examples
+    --------
+    >>> warning_in_options("An id? Say id='no', or say id=False if it is a feature; center= takes means away")
+    'An id? Say --id no; --center takes means away'
+    """
+    message = message.replace(", or say id=False if it is a feature", "")  # on the command line, without --id
+    return re.sub(rf"\b({OPTIONS_OF_WARNINGS})=({VALUE})", lambda m: f"--{m[1]} {_bare(m[2])}".rstrip(), message)
 
 
 def _bare(value: str) -> str:

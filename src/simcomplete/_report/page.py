@@ -82,4 +82,4 @@ def render_page(template: str, context: Mapping[str, Any], package: str = "simco
 def write_page(path: Path, html: str) -> None:
     """Write a page to a temporary name and move it into place."""
     with replacing(path) as draft:
-        draft.write_text(html, encoding="utf-8")
+        draft.write_text(html, encoding="utf-8", errors="surrogateescape")  # names of files may have any bytes

@@ -20,7 +20,8 @@ THIRD_ROWS = 20  # that the triangle inequality is tried with
 
 SIMILARITIES = (
     "complete(), whose rows are samples and whose columns are their features; to repair or complete a similarity or "
-    "correlation matrix, give it to sc.complete_similarity(S, method='dmc'), or to sc.nearest_correlation(S)"
+    "correlation matrix, give it to sc.complete_similarity(S, method='dmc'), or to sc.nearest_correlation(S); from a "
+    "shell: simcomplete repair"
 )
 DISTANCES = (
     "similarities are needed, with 1 on the diagonal: of cosine distances give 1 - D, of others for example "

@@ -78,6 +78,8 @@ class Table:
         The class of each row, where the format has classes.
     image_shape : tuple of int, optional
         Height and width where the rows are images.
+    label_name : str, optional
+        The name of the column that the labels were read from, where it has one.
     """
 
     values: NDArray[Any]
@@ -85,6 +87,7 @@ class Table:
     columns: list[str] | None = None
     y: NDArray[Any] | None = None
     image_shape: tuple[int, int] | None = None
+    label_name: str | None = None
 
     @property
     def index(self) -> list[str] | None:

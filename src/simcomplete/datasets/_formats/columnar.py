@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,8 @@ def table_of_columns(path: Path, schema: Any, plan: ColumnPlan, columns: dict[in
     texts = [_column_texts(path, columns[i]) for i in plan.keys]
     labels = ["/".join(row) for row in zip(*texts, strict=True)] if texts else None
     values = np.stack([_column_numbers(columns[i]) for i in plan.features], axis=1)
-    return as_table(path, values, labels, [schema.names[i] for i in plan.features])
+    table = as_table(path, values, labels, [schema.names[i] for i in plan.features])
+    return table if labels is None else replace(table, label_name="/".join(schema.names[i] for i in plan.keys))
 
 
 def _label_columns(path: Path, schema: Any) -> list[int]:

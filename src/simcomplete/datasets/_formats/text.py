@@ -7,6 +7,7 @@ be recognised, and a cell that is not a number be named by its row and column.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,8 @@ def read_csv(path: Path, options: Options) -> Table:
         features = [i for i in features if i != label]
     values = text_to_numbers(path, [cells[i] for i in features], [names[i] for i in features], absent, options.decimal)
     labels = None if label is None else [cell.strip() for cell in cells[label].to_pylist()]
-    return as_table(path, values, labels, [names[i] for i in features] if named else None)
+    table = as_table(path, values, labels, [names[i] for i in features] if named else None)
+    return table if label is None or not named else replace(table, label_name=names[label])
 
 
 def _is_labels(path: Path, name: str, column: Any, absent: frozenset[str], width: int) -> bool:
