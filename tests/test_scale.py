@@ -97,6 +97,7 @@ def common(hide):
 
 @pytest.mark.parametrize("method", ["smcnn", "smcnmf"])
 @pytest.mark.parametrize(("dtype", "most"), [(np.float64, 1e-6), (np.float32, 1e-4)])
+@pytest.mark.filterwarnings("ignore:all rows are nearly alike")
 def test_small_eigenvalues_survive_a_strong_common_direction(common, method, dtype, most):
     P, Q = common(dtype)
     done = sc.complete(P, Q, method=method, rank=40, route="structured", verify=True)

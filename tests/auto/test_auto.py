@@ -140,7 +140,7 @@ def test_without_values_to_hide_there_is_no_election(data):
         ({"budget": -1}, "budget"),
         ({"objective": "speed"}, "objective='speed' is unknown"),
         ({"elect": ["best"]}, "method='best' is unknown"),
-        ({"speed": 1}, "has the parameter 'speed'"),
+        ({"speed": 1}, "has no parameter 'speed'"),
     ],
 )
 def test_settings_that_cannot_be_used(data, settings, words):

@@ -30,15 +30,15 @@ BAD = "<script>alert('x')</script>&\""
 def test_everything_from_outside_is_escaped():
     figure = ThemedFigure(BAD, BAD, BAD, BAD)
     first = {"candidates": 2, "queries": 1, "missing": 0.5, "pattern": BAD}
-    context = {"first": first, "runs": 1, "head": [BAD, BAD], "rows": [[BAD, BAD]], "words": (0,)}
+    context = {"first": first, "runs": 1, "head": [BAD, BAD], "rows": [[BAD, BAD]], "words": (0,), "name": BAD, "winner": BAD, "notes": {}}
     html = render_page("compare.html", {**context, "error": figure, "recall": figure, "time": figure})
     assert "<script" not in html
-    assert html.count("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;&#34;") == 5 + 3 * 4
+    assert html.count("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;&#34;") == 8 + 3 * 4
 
 
 def test_a_name_that_is_not_given_is_an_error():
     jinja2 = pytest.importorskip("jinja2")
-    with pytest.raises(jinja2.UndefinedError, match="first"):
+    with pytest.raises(jinja2.UndefinedError, match="name"):
         render_page("compare.html", {"error": None})
 
 

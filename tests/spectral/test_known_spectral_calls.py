@@ -24,7 +24,7 @@ def run_of(code, n_iter=5):
         ("converged", 1.1e-8, 0.0, "stationary", False),
         ("stalled", 0.9e-6, 1e-6, "converged", True),
         ("stalled", 1.1e-6, 1e-6, "stationary", False),
-        ("max_iter", 0.9e-8, 1.0, "max_iter", True),
+        ("max_iter", 0.9e-8, 1.0, "converged", True),
         ("max_iter", 1.1e-8, 1.0, "max_iter", False),
         ("diverged", 0.0, 1.0, "diverged", False),
         ("oscillating", 0.0, 1.0, "oscillating", False),

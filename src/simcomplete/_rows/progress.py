@@ -68,7 +68,7 @@ def one_bar(
     *,
     stream: TextIO | None = None,
     patience: float = PATIENCE,
-    clock: Clock = time.monotonic,
+    clock: Clock | None = None,
 ) -> Iterator[None]:
     """Open the bar of a call; inside another call's, there is nothing to open.
 
@@ -87,7 +87,8 @@ def one_bar(
     if before is not None or not shown(progress, stream):
         yield
         return
-    bar = Bar(in_notebook() if stream is None and notebook() else in_stream(stream or sys.stderr), patience, clock)
+    show = in_notebook() if stream is None and notebook() else in_stream(stream or sys.stderr)
+    bar = Bar(show, patience, clock or time.monotonic)
     BAR.set(bar)
     try:
         yield
@@ -144,7 +145,7 @@ def track(
     share: float | None = None,
     stream: TextIO | None = None,
     patience: float = PATIENCE,
-    clock: Clock = time.monotonic,
+    clock: Clock | None = None,
 ) -> Iterator[Item]:
     """Go through `items` and show how far one is.
 

@@ -8,6 +8,9 @@ from simcomplete._posterior.candidates import fitting
 from simcomplete._rows.derived import UnitRows
 from simcomplete._rows.xp import to_numpy
 
+# Some candidates here are constant, or nearly.
+pytestmark = pytest.mark.filterwarnings("ignore:all rows are nearly alike")
+
 EFFORTS = ["full", "fast", "best"]
 CLOSE = {"rtol": 0, "atol": 1e-10}
 

@@ -186,7 +186,7 @@ def _memory(s: Sizes, params: Mapping[str, Any]) -> float:
     if params["variant"] != "fixed":
         return with_pairs(s, {"newton": 9.0, "dykstra": 16.0, "reference": 13.0}[params["variant"]] * s.n**2)
     small = s.n if s.form == "similarities" else min(s.n_candidates, s.d) + s.n_queries
-    return fmc.fmc_memory(s, params) + 20.0 * small**2
+    return fmc.fmc_memory(s, params) + 16.0 * small**2
 
 
 METHODS = (
