@@ -30,7 +30,16 @@ BAD = "<script>alert('x')</script>&\""
 def test_everything_from_outside_is_escaped():
     figure = ThemedFigure(BAD, BAD, BAD, BAD)
     first = {"candidates": 2, "queries": 1, "missing": 0.5, "pattern": BAD}
-    context = {"first": first, "runs": 1, "head": [BAD, BAD], "rows": [[BAD, BAD]], "words": (0,), "name": BAD, "winner": BAD, "notes": {}}
+    context = {
+        "first": first,
+        "runs": 1,
+        "head": [BAD, BAD],
+        "rows": [[BAD, BAD]],
+        "words": (0,),
+        "name": BAD,
+        "winner": BAD,
+        "notes": {},
+    }
     html = render_page("compare.html", {**context, "error": figure, "recall": figure, "time": figure})
     assert "<script" not in html
     assert html.count("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;&#34;") == 8 + 3 * 4

@@ -7,7 +7,7 @@ import pytest
 
 from simcomplete._result import views
 from simcomplete._result.completion import Completion
-from simcomplete._result.intervals import IntervalModel, around
+from simcomplete._result.intervals import IntervalModel, moved
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._rows.table import HeldRows
 from simcomplete._similarity.exact import CandidateRows
@@ -95,7 +95,8 @@ def test_intervals_by_hand():
     for level in (0, 1, -0.5, 1.5, True, "0.9"):
         with pytest.raises(InputError, match="level"):
             model.half_width(level, every, every)
-    low, high = around(np.array([0.9, -0.9, 0.0], dtype=np.float32), np.array([0.2, 0.2, 0.25]))
+    middle, width = np.array([0.9, -0.9, 0.0], dtype=np.float32), np.array([0.2, 0.2, 0.25])
+    low, high = moved(middle, -width), moved(middle, width)
     np.testing.assert_allclose(low, [0.7, -1.0, -0.25], rtol=1e-6)
     np.testing.assert_allclose(high, [1.0, -0.7, 0.25], rtol=1e-6)
     assert low.dtype == high.dtype == np.float32

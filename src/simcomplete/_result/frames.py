@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._result.intervals import FINE, TIED, IntervalModel, RankedErrors, check_level
+from simcomplete._result.intervals import FINE, TIED, IntervalModel, RankedErrors, check_level, moved
 from simcomplete._result.rows import positions_of
 from simcomplete._result.search import Neighbours
 from simcomplete._rows.xp import to_numpy
@@ -130,8 +130,7 @@ class SearchResult(Neighbours):
         for i, near in enumerate(self.ids):
             spread[i] = model.spread_of(rows[i : i + 1], near, first)[0]
         z = model.table(np.array([(1 - level) / 2, (1 + level) / 2]), max(n, 1))
-        low, high = (self.scores + (spread * z[kind, end]).astype(self.scores.dtype) for end in (0, 1))
-        return np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0)
+        return moved(self.scores, spread * z[kind, 0]), moved(self.scores, spread * z[kind, 1])
 
     def to_frame(self, level: float = 0.9) -> Any:
         """Return one line for every neighbour, in a frame of the kind that the samples came in.

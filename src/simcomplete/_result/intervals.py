@@ -173,3 +173,8 @@ def required(model: IntervalModel | None, method: str) -> IntervalModel:
     if model is None:
         raise InputError(f"this {method!r} result has no error bars; method='posterior' has, from 40 candidates on")
     return model
+
+
+def moved(middle: NDArray[Any], by: NDArray[np.float64]) -> NDArray[Any]:
+    """Similarities moved by so much, in their own precision, clipped to [-1, 1]."""
+    return np.asarray(np.clip(middle + by.astype(middle.dtype), -1.0, 1.0))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._result.intervals import FINE, Match, RankedErrors, check_level, required
+from simcomplete._result.intervals import FINE, Match, RankedErrors, check_level, moved, required
 from simcomplete._result.matrix import take
 from simcomplete._result.pairs import LEVELS_KEPT, Pairs, joint_levels, pair_blocks, places_among, sampled, share_beyond
 from simcomplete._result.recalibration import CLIP, how_far, logistic, logit, of_threshold, regress, simulated_pairs
@@ -106,8 +106,8 @@ class Probabilities:
                 b, far = regression
                 ranked = (pairs.kind < FINE) & (pairs.spread > 0) & (p > 0) & (p < 1)
                 mine = p[ranked]
-                moved = of_threshold(mine, pairs.spread[ranked]) @ b
-                p[ranked] = logistic((1 - far) * logit(mine) + far * moved)
+                told = of_threshold(mine, pairs.spread[ranked]) @ b
+                p[ranked] = logistic((1 - far) * logit(mine) + far * told)
             found.append(p)
         return np.concatenate(found)
 
@@ -239,5 +239,4 @@ def _picked(done: Completion, rows: Any, cols: Any) -> tuple[Any, Any]:
 
 
 def _shifted(pairs: Pairs, z: NDArray[np.float64]) -> NDArray[Any]:
-    shifted = pairs.estimate + (pairs.spread * z[pairs.kind]).astype(pairs.estimate.dtype)
-    return np.asarray(np.clip(shifted, -1.0, 1.0))
+    return moved(pairs.estimate, pairs.spread * z[pairs.kind])
