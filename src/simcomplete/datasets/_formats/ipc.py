@@ -45,6 +45,7 @@ def read_ipc(path: Path, options: Options) -> Table:
                 plan = plan_columns(path, schema, rows, options)
                 _check_claims(path, rows, len(schema), unpacked)
                 table = reader.read_all()
+                table.validate(full=True)  # Arrow trusts offsets and lengths from the file, and would end the process
     except SimcompleteError:
         raise
     except Exception as error:  # of Arrow, of what was to be a flatbuffer, of UTF-8 in names: there is no common kind
