@@ -155,7 +155,7 @@ def rank_table(S: Matrix, T: Matrix, spread: Matrix, weights: Matrix) -> tuple[M
         Typical rank of each bucket as a share of all candidates, rising, and its quantiles at `LEVELS`.
     """
     near = S.round(TIED)
-    order = np.argsort(-near, axis=1, kind="stable")
+    order = np.argsort(-near, axis=1)  # equal ones share a rank
     w = np.take_along_axis(weights, order, axis=1)
     z = np.take_along_axis((T - S) / spread[:, None], order, axis=1)
     rank = np.stack([_mean_ranks(*each) for each in zip(np.take_along_axis(near, order, axis=1), w, strict=True)])
@@ -170,7 +170,7 @@ def rank_table(S: Matrix, T: Matrix, spread: Matrix, weights: Matrix) -> tuple[M
     for b in range(len(edges) + 1):
         mine = np.flatnonzero(bucket == b)
         if len(mine):
-            mine = mine[np.argsort(z[mine], kind="stable")]
+            mine = mine[np.argsort(z[mine])]
             total = np.cumsum(w[mine])
             shares.append(float(np.exp(np.average(np.log(rank[mine] / n), weights=w[mine]))))
             table.append(np.interp(LEVELS, (total - w[mine] / 2) / total[-1], z[mine]))
