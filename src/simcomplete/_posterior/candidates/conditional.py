@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import scipy.sparse
@@ -19,7 +20,7 @@ from simcomplete._posterior.candidates.source import Candidates, NeighbourRows, 
 from simcomplete._posterior.shared.lengths import LEAST_GAP, rank_table
 from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, smoothing, sparse_weights
 from simcomplete._posterior.shared.rows import nonzero_or_one, unit_rows
-from simcomplete._result.intervals import RankedErrors
+from simcomplete._result.intervals import DeferredErrors, RankedErrors
 from simcomplete._types import Mask, Matrix
 
 NOTHING = 1e-14  # values that are smaller, in units of the candidates' length, come from rounding
@@ -82,10 +83,12 @@ class CandidateHoldout:
     repeated: Mask
 
     def ranked(self, u: Matrix) -> RankedErrors:
-        """The errors that vectors of the simulated queries make, by rank; see `rank_table`.
+        """The errors that vectors of the simulated queries make, by rank; see `rank_table`."""
+        spread = np.sqrt(np.maximum(1 - np.sum(u * u, axis=1), LEAST_GAP))
+        return DeferredErrors(partial(self._rank_table, u, spread), (self.unit - u) / spread[:, None], u)
 
-        A row's neighbours are all there; of the remaining candidates some stand for all.
-        """
+    def _rank_table(self, u: Matrix, spread: Matrix) -> tuple[Matrix, Matrix]:
+        """A row's neighbours are all there; of the remaining candidates some stand for all."""
         near, rows = self.queries.neighbours, self.queries.neighbours.rows["unit"]
         found: Matrix = np.empty((2, *near.near.ids.shape))
         for row, ids in enumerate(near.near.ids):
@@ -94,14 +97,12 @@ class CandidateHoldout:
         n = self.queries.source.n - len(self.queries.excluded)
         rest = np.sum(~self.repeated, axis=1, keepdims=True)
         weights = np.where(self.repeated, 0.0, np.maximum(n - S.shape[1], rest) / np.maximum(rest, 1))
-        spread = np.sqrt(np.maximum(1 - np.sum(u * u, axis=1), LEAST_GAP))
-        table = rank_table(
+        return rank_table(
             np.hstack([S, u @ self.others.T]),
             np.hstack([T, self.truth]),
             spread,
             np.hstack([np.ones_like(S), weights]),
         )
-        return RankedErrors(*table, (self.unit - u) / spread[:, None], u)
 
 
 class ConditionalMeans:
