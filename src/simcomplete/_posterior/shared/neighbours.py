@@ -152,8 +152,8 @@ def share_found(scores: Matrix, truth: Matrix, k: int) -> float:
     0.5
     """
     k = min(k, truth.shape[1])
-    found = zip(top_k(scores, k)[0], top_k(truth, k)[0], strict=True)
-    return float(np.mean([np.isin(ids, nearest).mean() for ids, nearest in found]))
+    ids, nearest = top_k(scores, k)[0], top_k(truth, k)[0]
+    return float(np.mean((ids[:, :, None] == nearest[:, None, :]).any(axis=2)))
 
 
 def smoothing(cosines: Matrix, k: float) -> Matrix:
