@@ -54,6 +54,13 @@ def test_the_short_forms_run():
     assert '`sc.complete(df, id="name").to_frame()`' in README
     df = pd.DataFrame(X, columns=list("abcd")).assign(name=list("klmnopqrst"))
     assert list(sc.complete(df, id="name").to_frame().index) == list("klmnopqrst")
+    assert '`sc.complete(P, Q, method="posterior", copies=True).match`' in README
+    P = np.random.default_rng(1).random((60, 8))
+    Q = np.where(np.arange(8) < 3, np.nan, P[:2])
+    done = sc.complete(P, Q, method="posterior", copies=True)
+    assert done.match.ids.tolist() == [0, 1]
+    assert "`done.probability(above=0.9)`" in README
+    assert done.probability(above=0.9).shape == (2, 60)
     assert "`sc.PosteriorImputer()`" in README
     assert not np.isnan(sc.PosteriorImputer().fit_transform(X)).any()
     assert "`sc.nearest_correlation(A)`" in README

@@ -153,7 +153,7 @@ def share_found(scores: Matrix, truth: Matrix, k: int) -> float:
     """
     k = min(k, truth.shape[1])
     ids, nearest = top_k(scores, k)[0], top_k(truth, k)[0]
-    return float(np.mean((ids[:, :, None] == nearest[:, None, :]).any(axis=2)))
+    return float(np.mean((ids[:, :, None] == nearest[:, None, :]).any(axis=2).mean(axis=1)))
 
 
 def smoothing(cosines: Matrix, k: float) -> Matrix:
