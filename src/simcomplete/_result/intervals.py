@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -60,25 +59,6 @@ class RankedErrors:
         """How many of n candidates come before the second, third, ... of the `FINE` ranks."""
         middle = np.linspace(np.log(0.5 / n), 0.0, FINE)
         return np.asarray(np.minimum(np.ceil(n * np.exp((middle[1:] + middle[:-1]) / 2)), n), dtype=np.int64)
-
-
-class DeferredErrors(RankedErrors):
-    """The same with a table that is made when it is first asked for: many results are never asked for intervals."""
-
-    def __init__(self, make: Callable[[], tuple[Levels, Levels]], residuals: Levels, simulated: Levels) -> None:
-        for name, value in (("_make", make), ("residuals", residuals), ("simulated", simulated)):
-            object.__setattr__(self, name, value)
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in ("shares", "table"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        shares, table = self.__dict__["_make"]()
-        for key, value in (("shares", shares), ("table", table), ("_make", None)):
-            object.__setattr__(self, key, value)
-        return self.__dict__[name]
-
-    def __reduce__(self) -> Any:
-        return RankedErrors, (self.shares, self.table, self.residuals, self.simulated)
 
 
 class Match(NamedTuple):

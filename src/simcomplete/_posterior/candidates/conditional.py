@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from simcomplete._posterior.candidates.covariance import Conditioner, Covariance, conditional_variances
 from simcomplete._posterior.candidates.moments import Space
 from simcomplete._posterior.candidates.source import Candidates, NeighbourRows, no_positions
-from simcomplete._posterior.shared.lengths import LEAST_GAP, rank_table
+from simcomplete._posterior.shared.lengths import LEAST_GAP, DeferredErrors, rank_table
 from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, smoothing, sparse_weights
 from simcomplete._posterior.shared.rows import nonzero_or_one, unit_rows
-from simcomplete._result.intervals import DeferredErrors, RankedErrors
+from simcomplete._result.intervals import RankedErrors
 from simcomplete._types import Mask, Matrix
 
 NOTHING = 1e-14  # values that are smaller, in units of the candidates' length, come from rounding

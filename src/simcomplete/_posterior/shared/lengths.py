@@ -7,12 +7,13 @@ found again; they, and copies of them, are taken out of what the models see, or 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from simcomplete._result.intervals import TIED
+from simcomplete._result.intervals import TIED, RankedErrors
 from simcomplete._types import Matrix
 
 SHORTEST, LONGEST = 0.03, 0.9999
@@ -132,6 +133,25 @@ def _mean_ranks(falling: Matrix, w: Matrix) -> Matrix:
     group = np.concatenate([[0], np.cumsum(falling[1:] != falling[:-1])])
     size = np.bincount(group, weights=w)
     return np.asarray((np.cumsum(size) - size / 2)[group])
+
+
+class DeferredErrors(RankedErrors):
+    """The same with a table that is made when it is first asked for: many results are never asked for intervals."""
+
+    def __init__(self, make: Callable[[], tuple[Matrix, Matrix]], residuals: Matrix, simulated: Matrix) -> None:
+        for name, value in (("_make", make), ("residuals", residuals), ("simulated", simulated)):
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("shares", "table"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        shares, table = self.__dict__["_make"]()
+        for key, value in (("shares", shares), ("table", table), ("_make", None)):
+            object.__setattr__(self, key, value)
+        return self.__dict__[name]
+
+    def __reduce__(self) -> Any:
+        return RankedErrors, (self.shares, self.table, self.residuals, self.simulated)
 
 
 def rank_table(S: Matrix, T: Matrix, spread: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
