@@ -1,7 +1,7 @@
-"""How often intervals hold, how reliable probabilities are, and who finds copies: ``python -m benchmarks.find_the_same``.
+"""Intervals that hold, reliable probabilities, copies that are found: ``python -m benchmarks.find_the_same``.
 
-Digits and breast cancer of scikit-learn, features of the latter divided by their standard deviations; 800 candidates and
-200 queries (427 and 142), seeds 10 to 12 pooled, `effort="fast"` unless told. The tables of docs/find-the-same.md.
+Digits and breast cancer of scikit-learn, features of the latter divided by their standard deviations; 800 candidates
+and 200 queries (427 and 142), seeds 10 to 12 pooled, `effort="fast"` unless told. The tables of docs/find-the-same.md.
 """
 
 from __future__ import annotations
