@@ -88,10 +88,13 @@ def check_target(path: Path, overwrite: bool) -> None:
         raise InputError(f"{path} exists already; choose another name, or pass overwrite=True to replace it")
     if not path.exists():
         return
-    if not (path / INDEX).is_file():
+    if not (path / INDEX).is_file() and os.path.lexists(path):
         raise InputError(f"{path} exists and is not a saved completion; it is left alone: choose another name")
     ours = {INDEX, *(f"{name}.npy" for name in ARRAYS)}
-    others = sorted(file.name for file in path.iterdir() if file.name not in ours or file.is_dir())
+    try:
+        others = sorted(file.name for file in path.iterdir() if file.name not in ours or file.is_dir())
+    except FileNotFoundError:  # another writer has just moved it away
+        return
     if others:
         named = ", ".join(others[:5]) + (", ..." if len(others) > 5 else "")
         raise InputError(

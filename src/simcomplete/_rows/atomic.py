@@ -27,6 +27,7 @@ with contextlib.suppress(ImportError):
     fcntl = importlib.import_module("fcntl")
 
 ASIDE = "old"  # within a temporary folder: what was at the final place, until the new is there
+ATTEMPTS = 100  # at making a temporary folder that nobody else takes
 DRAFT_ENDING = ".simcomplete-draft"
 # A disk or a quota that is full, and a file that is larger than the system allows (ulimit -f).
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -102,13 +103,15 @@ def no_room(path: Path, needed: int | None, reason: str) -> DiskFullError:
 @contextlib.contextmanager
 def _draft_folder(path: Path) -> Iterator[Path]:
     """Make a temporary folder beside a path, locked while it is in use and removed afterwards."""
-    while True:
+    for _ in range(ATTEMPTS):
         folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=DRAFT_ENDING, dir=path.parent))
         lock = _locked(folder)
-        # Another process may have taken it for one left behind, between its making and its lock.
-        if folder.is_dir():
+        # Another process may have taken it for one left behind, between its making and its lock: then it has the lock,
+        # or the folder is gone. Where nothing can be locked the last one is used without.
+        if folder.is_dir() and (lock is not None or fcntl is None):
             break
         _unlock(lock)
+        lock = None
     try:
         yield folder
     finally:

@@ -82,10 +82,11 @@ class CandidateHoldout:
     unit: Matrix
     repeated: Mask
 
-    def ranked(self, u: Matrix) -> RankedErrors:
-        """The errors that vectors of the simulated queries make, by rank; see `rank_table`."""
+    def ranked(self, u: Matrix, *, deferred: bool) -> RankedErrors:
+        """The errors that vectors of the simulated queries make, by rank, now or when asked for; see `rank_table`."""
         spread = np.sqrt(np.maximum(1 - np.sum(u * u, axis=1), LEAST_GAP))
-        return DeferredErrors(partial(self._rank_table, u, spread), (self.unit - u) / spread[:, None], u)
+        make, residuals = partial(self._rank_table, u, spread), (self.unit - u) / spread[:, None]
+        return DeferredErrors(make, residuals, u) if deferred else RankedErrors(*make(), residuals, u)
 
     def _rank_table(self, u: Matrix, spread: Matrix) -> tuple[Matrix, Matrix]:
         """A row's neighbours are all there; of the remaining candidates some stand for all."""

@@ -164,7 +164,9 @@ class CandidateModel:
         if centred:  # as the vectors of real queries will be: see `without_constant_part`
             u = u - u.mean(axis=1, keepdims=True)
         choice, played = replace(choice, rehearsed=None), gathered.played if copies else None
-        return cls(gathered.candidates, gathered.spaces, choice, holdout.ranked(u), played, prior)
+        # Beside a pass over rows outside memory it takes no time, and later there may be no memory for it.
+        errors = holdout.ranked(u, deferred=gathered.candidates.table.held is not None)
+        return cls(gathered.candidates, gathered.spaces, choice, errors, played, prior)
 
     @property
     def unit(self) -> Any:
