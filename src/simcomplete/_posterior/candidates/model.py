@@ -34,6 +34,7 @@ from simcomplete._result.intervals import Match, RankedErrors
 from simcomplete._rows.table import RowTable
 from simcomplete._types import Mask, Matrix
 
+FEW = 20_000  # candidates for whose errors by rank one waits until they are asked for
 PASS_QUERIES = 1024  # queries in one pass
 ALMOST = float(np.nextafter(1.0, 0.0))  # the longest vector of a row that is not complete
 BATCH = 256  # queries whose neighbours are in memory at a time
@@ -164,8 +165,8 @@ class CandidateModel:
         if centred:  # as the vectors of real queries will be: see `without_constant_part`
             u = u - u.mean(axis=1, keepdims=True)
         choice, played = replace(choice, rehearsed=None), gathered.played if copies else None
-        # Beside a pass over rows outside memory it takes no time, and later there may be no memory for it.
-        errors = holdout.ranked(u, deferred=gathered.candidates.table.held is not None)
+        # Beside a pass over many rows it takes no time, and where there are many there may be no memory for it later.
+        errors = holdout.ranked(u, deferred=gathered.candidates.n <= FEW)
         return cls(gathered.candidates, gathered.spaces, choice, errors, played, prior)
 
     @property
