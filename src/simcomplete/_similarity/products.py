@@ -37,9 +37,10 @@ def prepare_rows(X: Array, measure: Measure) -> PreparedRows:
     Z = scale_rows(Z)
     if measure.metric == "pearson":
         count = xp.sum(M, axis=1, keepdims=True)
-        mean = xp.sum(Z, axis=1, keepdims=True) / xp.where(count > 0, count, xp.ones_like(count))
+        count = xp.where(count > 0, count, xp.ones_like(count))
         noise = 8 * X.shape[1] ** 0.5 * float(xp.finfo(X.dtype).eps)  # what rounding leaves of a constant row
-        Z = (Z - mean) * M
+        for _ in range(2):  # the second time for the digits that the first mean lacks
+            Z = (Z - xp.sum(Z, axis=1, keepdims=True) / count) * M
         flat = xp.max(xp.abs(Z), axis=1, keepdims=True) <= noise
         Z = scale_rows(xp.where(flat, xp.zeros_like(Z), Z))
     return PreparedRows(Z, M)
