@@ -42,7 +42,12 @@ def view(
     S = with_unit_diagonal(done.matrix) if unit_diagonal else done.matrix
     S = with_exact_candidates(S, done.exact) if keep_candidates else S
     S = clipped(S, 0.0 if done.params.get("positive") else -1.0) if clip else S
-    return replace(done, matrix=S, params={**done.params, **asked})
+    model = done.interval_model
+    if model is not None and model.ranked is not None and S is not done.matrix:
+        columns = None if S.factor is None else int(S.factor.shape[1])
+        if columns != model.ranked.residuals.shape[1]:  # rows of another space than the errors were learnt in
+            model = replace(model, ranked=None)
+    return replace(done, matrix=S, params={**done.params, **asked}, interval_model=model)
 
 
 def with_unit_diagonal(S: SymmetricMatrix) -> SymmetricMatrix:

@@ -31,6 +31,7 @@ from simcomplete._posterior.shared.rows import ObservedRows, Vectors
 from simcomplete._result.intervals import Match
 from simcomplete._types import Mask, Matrix
 
+LARGEST_SIDE = 1e100  # in lengths of a candidate
 SMALL = 1e-4  # added to squared distances before their logarithm
 SHRINKAGE = 0.1  # of the covariance that distances are measured by
 SPARE = 8  # neighbours beyond those needed, for copies that are left out
@@ -98,7 +99,7 @@ def features(near: Agreement, rows: Matrix, observed: Mask, space: Space) -> Mat
     other = np.maximum(np.sqrt(np.sum(rival * rival, axis=1)), 1e-100)[:, None]
     mean = space.statistics.mean
     sides = np.stack([(rows - first) / size, (rows - rival) / other, rows / size - mean])
-    sides = np.where(observed, sides, 0.0)
+    sides = np.clip(np.where(observed, sides, 0.0), -LARGEST_SIDE, LARGEST_SIDE)  # whose squares are numbers
     weighed = Conditioner(space.statistics.covariance.shrunk(SHRINKAGE), observed).weigh(sides)
     count = np.maximum(observed.sum(axis=1), 1)
     m = np.log(np.maximum(np.sum(sides * weighed, axis=2) / count, 0.0) + SMALL)
