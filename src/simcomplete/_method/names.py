@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -63,14 +64,15 @@ def with_own_parameters(doc: str | None, methods: Iterable[Method]) -> str | Non
     for method in methods:
         if method.parameters:
             alike.setdefault(_signature(method.parameters.defaults), []).append(method.name)
-    lines = [
-        textwrap.fill(f"- {', '.join(names)}: {text}", WIDTH, initial_indent="    ", subsequent_indent="      ")
-        for text, names in alike.items()
-    ]
     where = '``sc.methods()["posterior"].parameters``'
     said = f"The methods' own parameters, with their defaults; {where} says what each means."
-    notes = "\n".join(["    Notes", "    -----", f"    {said}", "", *lines])
-    return doc.replace("\n    Examples\n", f"\n{notes}\n\n    Examples\n", 1)
+    lines = [
+        textwrap.fill(f"- {', '.join(names)}: {text}", WIDTH, subsequent_indent="  ") for text, names in alike.items()
+    ]
+    # The margin is the docstring's own: from Python 3.13 on the compiler takes it away.
+    margin, examples = re.search(r"\n( *)Examples\n", doc).group(1, 0)  # type: ignore[union-attr]
+    notes = textwrap.indent("\n".join(["Notes", "-----", said, "", *lines]), margin)
+    return doc.replace(examples, f"\n{notes}\n{examples}", 1)
 
 
 def _signature(defaults: Mapping[str, Any]) -> str:
