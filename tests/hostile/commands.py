@@ -62,8 +62,8 @@ CASES = [
     command_case("labels to a file, in ASCII", f"{LABELLED} && simcomplete search out -o x.csv", 0, ("x.csv",), ASCII),
     command_case("--param effort=[1]", f"{COMPLETE} --param effort=[1]", 2, ("effort",)),
     command_case("--param elect=5", f"{COMPLETE} --param elect=5", 2, ("elect=5",)),
-    command_case("--param elect=smcnn", f"{COMPLETE} --param elect=smcnn", 2, ("elect='smcnn'",)),
-    command_case("--param elect=[5]", f"{COMPLETE} --param elect=[5]", 2, ("method=5",)),
+    command_case("--param elect=smcnn", f"{COMPLETE} --param elect=smcnn", 2, ("elect=smcnn", "['smcnn")),
+    command_case("--param elect=[5]", f"{COMPLETE} --param elect=[5]", 2, ("method 5",)),
     command_case("--param elect=[[]]", f"{COMPLETE} --param elect=[[]]", 2, ("method",)),
     command_case(
         "--param that is nested",

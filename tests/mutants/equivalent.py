@@ -66,6 +66,16 @@ EQUIVALENT = [
     Equivalent(ROUTES, "U = U * like(orientation", "U * like(orientation(U), U)", "", "signs are 1 or -1"),
     Equivalent(REDUCED, "lift * signs", "lift * signs", "", "signs are 1 or -1"),
     Equivalent(REDUCED, "bottom * signs", "bottom * signs", "", "signs are 1 or -1"),
+    Equivalent(REDUCED, "check_finite=False", "False", "", "a check of what is known to be finite costs time alone"),
+    Equivalent(
+        KRYLOV,
+        "# those that were there stay as they were",
+        "Q = Q * like(np.where(np.diag(to_numpy(signs)) < 0, -1.0, 1.0), Q)",
+        "pass",
+        "LAPACK gives its own directions the same signs again; other libraries need not",
+    ),
+    Equivalent("_posterior/method.py", "with expect(3 if effort", "3", "", "how long a bar is drawn at first"),
+    Equivalent("_posterior/method.py", 'if effort == "best" else 0', "0", "", "one byte of an estimate"),
     Equivalent(OBJECTIVE, "s = np.maximum(s, 0.0)", "s = np.maximum(s, 0.0)", "", "takes out rounding alone"),
 ]
 # Householder's decomposition, which is next, does not ask for the length of a column: every change of this line.

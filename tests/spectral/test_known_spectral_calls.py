@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
+from simcomplete._method.spec import Sizes
 from simcomplete._result.status import Status
 from simcomplete._spectral import complete as one_call
+from simcomplete._spectral.methods import spectrum_memory
 from simcomplete.errors import InputError, NotConvergedWarning
 
 # The call
@@ -154,3 +156,11 @@ def test_the_two_variants_of_smc_f():
     for variant, part in (("corrected", 1.0), ("paper", 0.5)):
         done = sc.complete(X, method="smc_f", rank=2, penalty=0.6, variant=variant)
         np.testing.assert_allclose(np.linalg.norm(done.factor, axis=0) ** 2, w / (1 + 0.6 * part))
+
+
+def test_memory_of_a_whole_decomposition():
+    """Four n x n matrices for all eigenvalues; for some, one and 2.6 vectors a pair; or what the certificate takes."""
+    s = Sizes(60, 40, 0, 30, form="similarities")
+    assert spectrum_memory(s, 30, "full", verify=False) == 4 * 100**2
+    assert spectrum_memory(s, 10, "partial", verify=False) == 100**2 + 2.6 * 100 * 10
+    assert spectrum_memory(s, 90, "full") == 6 * 100 * 90
