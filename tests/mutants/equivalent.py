@@ -76,6 +76,12 @@ EQUIVALENT = [
     ),
     Equivalent("_posterior/method.py", "with expect(3 if effort", "3", "", "how long a bar is drawn at first"),
     Equivalent("_posterior/method.py", 'if effort == "best" else 0', "0", "", "one byte of an estimate"),
+    Equivalent("_result/plots.py", "frameon=False", "False", "", "how a figure looks"),
+    Equivalent("_result/plots.py", "axes = _axes(ax, (6.4", "6.4", "", "how a figure looks"),
+    Equivalent("_result/frames.py", "n_candidates: int = 0", "0", "", "without queries the numbers are the same"),
+    Equivalent("_result/top.py", "LEVELS_HELD = 2**24", "24", "", "from when on memory is saved"),
+    Equivalent(VALIDITY, "r = int(F.shape[1])", "1", "", "how many rows are looked at together"),
+    Equivalent(VALIDITY, "side = max(1, min(isqrt", "32", "", "how many rows are looked at together"),
     Equivalent(OBJECTIVE, "s = np.maximum(s, 0.0)", "s = np.maximum(s, 0.0)", "", "takes out rounding alone"),
 ]
 # Householder's decomposition, which is next, does not ask for the length of a column: every change of this line.

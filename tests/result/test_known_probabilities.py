@@ -1,16 +1,22 @@
 """Probabilities by hand: distribution functions of errors, places, levels, and the regression that sets them right."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.optimize
+from sklearn.datasets import load_digits
 
-from simcomplete._result.intervals import RankedErrors
+import simcomplete as sc
+from simcomplete._result.intervals import IntervalModel, Match, RankedErrors
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.pairs import OPEN, Pairs, edge_estimates, joint_levels, places_among, sampled, share_beyond
+from simcomplete._result.probabilities import threshold_regression
 from simcomplete._result.recalibration import how_far, logistic, logit, of_place, of_threshold, regress, simulated_pairs
+from simcomplete._result.search import without_columns
 from simcomplete._result.top import TopPlay
+from simcomplete.errors import InputError
 
 
 def test_share_beyond_by_the_table_of_each_kind():
@@ -150,3 +156,76 @@ def test_places_from_draws_one_at_a_time():
     expected = of_place(counts / 6, np.arange(1.0, 13), (S[order] - S[order][2]) / 0.2)
     np.testing.assert_allclose(found, expected)
     np.testing.assert_allclose(play.features(S[order], order, 0.2, 5).shape, (12, 5))
+
+
+def test_confidence_is_the_length():
+    model = IntervalModel(np.array([0.0, 0.6, 1.0]), np.linspace(0, 2, 1001))
+    np.testing.assert_allclose(model.confidence, [1.0, 0.8, 0.0], atol=1e-12)
+
+
+def test_a_standard_deviation_of_uniform_errors():
+    """Quantiles of |error| / spread from 0 to 2: errors are uniform between -2 and 2 spreads, deviation 2 / sqrt(3)."""
+    rng = np.random.default_rng(0)
+    done = sc.complete(rng.random((60, 8)), with_gaps(rng.random((3, 8))), method="posterior", effort="fast")
+    model = IntervalModel(np.array([0.1, 0.2, 0.0]), np.linspace(0, 2, 1001))
+    done = replace(done, interval_model=model)
+    np.testing.assert_allclose(done.std(cols=[0])[:, 0], [0.2 / np.sqrt(3), 0.4 / np.sqrt(3), 0.0], rtol=1e-3)
+    with pytest.raises(InputError, match="has no matches"):
+        _ = done.match
+    with pytest.raises(InputError, match="has no matches"):
+        _ = replace(done, interval_model=None).match
+    found = Match(np.array([3, 1, 2]), np.eye(3))
+    assert replace(done, interval_model=replace(model, match=found)).match is found
+
+
+def with_gaps(X):
+    return np.where(np.random.default_rng(1).random(X.shape) < 0.3, np.nan, X)
+
+
+def test_thresholds_are_regressed_on_simulated_pairs_that_are_open():
+    """Once more with plain loops: P(similarity > t) of every simulated pair by its own kind, where it is not clear."""
+    X = load_digits().data[:330]
+    done = sc.complete(X[:300], with_gaps(X[300:]), method="posterior", effort="fast", random_state=0)
+    ranked, t, levels = done.interval_model.ranked, 0.7, np.linspace(0, 1, 201)
+    estimate, truth = simulated_pairs(ranked, done.factor[:300])
+    z, edges = done.interval_model.table(levels, 300), RankedErrors.edges(300)
+    rows, y, query = [], [], []
+    for i, (S, T) in enumerate(zip(estimate, truth, strict=True)):
+        falling = np.sort(S)[::-1]
+        for s, true in zip(S, T, strict=True):
+            if not np.isfinite(s):
+                continue
+            kind = np.sum(s.round(12) < falling[edges - 1].round(12))
+            p = 1 - np.interp((t - s) / ranked.spread[i], z[kind], levels)
+            if 1e-4 < p < 1 - 1e-4:
+                rows.append((p, ranked.spread[i]))
+                y.append(float(true > t))
+                query.append(i)
+    assert len(rows) < 40_000  # else only some of them are used
+    p, spread = np.array(rows).T
+    X, y = of_threshold(p, spread), np.array(y)
+    b, far = threshold_regression(done, t)
+    np.testing.assert_allclose(b, regress(X, y), rtol=1e-6)
+    assert far == how_far(X, y, np.array(query))
+
+
+def test_both_halves_of_the_queries_are_asked():
+    """Of even queries all are likelier than said, of odd ones none: either's regression is wrong for the other."""
+    x = logit(np.tile(np.linspace(0.05, 0.95, 40), 100))
+    X, query = np.column_stack([x, np.ones(len(x))]), np.repeat(np.arange(100), 40)
+    steep, right = ((np.arange(len(x)) % 20 < 20 * logistic(c * x)).astype(float) for c in (6, 1))
+
+    def far(even, odd):
+        return how_far(X, np.where(query % 2 == 0, even, odd), query)
+
+    assert far(steep, steep) == 1.0
+    assert far(right, steep) == far(steep, right) == 0.5  # one half alone would say so, and the other would not
+
+
+@pytest.mark.parametrize("absent", [[-1, 2], [1, 7], []])
+def test_columns_outside_of_a_block_are_left_alone(absent):
+    block = np.ones((2, 4))
+    found = without_columns(block.copy(), np.array(absent, dtype=np.int64))
+    expected = block.copy()
+    expected[:, [c for c in absent if 0 <= c < 4]] = -np.inf
+    np.testing.assert_array_equal(found, expected)
