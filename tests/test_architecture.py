@@ -17,7 +17,8 @@ ROOT = Path(sc.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 
 # From the ground up: a module may import from its own layer and from layers below, never from above. A package is one
-# layer, but for `_result`, whose parts stand below and above the public index, and `_method`.
+# layer, but for `_result`, whose parts stand below and above the public index, and `_correlation`, whose estimates
+# stand on the models of `_posterior`.
 LAYERS = [
     ["errors", "_version", "_caller", "_types"],
     ["_rows"],
@@ -35,6 +36,7 @@ LAYERS = [
     ["_method"],
     ["_correlation"],
     ["_spectral", "_posterior"],
+    ["_correlation/expected", "_correlation/rehearsed", "_correlation/samples"],
     ["_baselines"],
     ["_registry"],
     ["_auto"],
@@ -119,7 +121,7 @@ PUBLIC_NAMES = {
     *("complete", "complete_similarity", "Completion", "load", "methods", "overlap_counts", "overlap_similarity"),
     *("PosteriorCompleter", "PosteriorImputer", "pool", "SMCNN", "SMCNmF", "SimilarityCompleter", "__version__"),
     *("nearest_correlation", "nearest_covariance", "shrink_to_valid", "factor_correlation", "Repair"),
-    "NearestCorrelation",
+    *("NearestCorrelation", "correlation", "covariance", "Estimate"),
     *(PUBLIC_MODULES - {"index"}),
 }
 

@@ -13,9 +13,11 @@ from typing import Any as _Any
 from simcomplete import datasets, errors, masks, metrics, theory
 from simcomplete._api import complete, complete_similarity
 from simcomplete._correlation.covariance import nearest_covariance
+from simcomplete._correlation.estimate import Estimate
 from simcomplete._correlation.factors import factor_correlation
 from simcomplete._correlation.nearest import nearest_correlation
 from simcomplete._correlation.repair import Repair
+from simcomplete._correlation.samples import correlation, covariance
 from simcomplete._correlation.shrink import shrink_to_valid
 from simcomplete._posterior.values.pooling import pool
 from simcomplete._registry import methods
@@ -49,6 +51,7 @@ _MODULES = ("estimators", "scorers")
 __all__ = [
     "SMCNN",
     "Completion",
+    "Estimate",
     "NearestCorrelation",
     "PosteriorCompleter",
     "PosteriorImputer",
@@ -58,6 +61,8 @@ __all__ = [
     "__version__",
     "complete",
     "complete_similarity",
+    "correlation",
+    "covariance",
     "datasets",
     "errors",
     "estimators",

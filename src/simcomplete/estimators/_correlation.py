@@ -11,8 +11,9 @@ from sklearn.utils.validation import validate_data
 
 from simcomplete._correlation.labels import opened
 from simcomplete._correlation.nearest import nearest_correlation
+from simcomplete._correlation.pairwise import pairwise
 from simcomplete._correlation.repair import Repair
-from simcomplete._types import Matrix, Vector
+from simcomplete._types import Matrix
 from simcomplete.errors import InputError
 
 
@@ -124,30 +125,3 @@ class NearestCorrelation(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         tags.input_tags.pairwise = self.precomputed
         return tags
-
-
-def pairwise(X: Matrix, centered: bool = False, least: int = 2) -> tuple[Vector, Vector, Matrix]:
-    """Means and variances of columns, and correlations over the rows that both columns have; NaN where too few.
-
-    Examples
-    --------
-    >>> X = np.array([[1.0, 2.0], [2.0, np.nan], [3.0, 4.0]])
-    >>> means, variances, R = pairwise(X)
-    >>> variances, R
-    (array([0.66666667, 1.        ]), array([[1., 1.],
-           [1., 1.]]))
-    """
-    seen = ~np.isnan(X)
-    M = seen.astype(np.float64)
-    counts = M.T @ M
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = np.where(seen, X, 0.0).sum(axis=0) / M.sum(axis=0)
-        # Moving columns to their means first costs nothing and keeps the digits of data far from 0.
-        Z = np.where(seen, X if centered else X - means, 0.0)
-        C, V = Z.T @ Z / counts, np.square(Z).T @ M / counts
-        if not centered:
-            shift = Z.T @ M / counts  # the mean of column i over the rows that column j has
-            C, V = C - shift * shift.T, V - shift**2
-        R = np.clip(C / np.sqrt(V * V.T), -1.0, 1.0)
-    R[(counts < max(least, 1)) | ~(V * V.T > 0)] = np.nan
-    return np.zeros(X.shape[1]) if centered else means, np.diag(C).copy(), R
