@@ -14,9 +14,10 @@ from simcomplete._correlation.nearest import nearest_correlation
 from simcomplete._correlation.repair import Repair
 from simcomplete._types import Matrix, Vector
 from simcomplete.errors import InputError
+from simcomplete.estimators._save import Saved
 
 
-class NearestCorrelation(BaseEstimator):  # type: ignore[misc]
+class NearestCorrelation(Saved, BaseEstimator):  # type: ignore[misc]
     """The valid correlation and covariance matrix nearest to the pairwise estimate from samples with gaps.
 
     Parameters

@@ -1,0 +1,67 @@
+"""How the model behind a completion is saved, see `_result.layout`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simcomplete._posterior.extend import FittedRows
+from simcomplete._posterior.shared.rows import EFFORTS
+from simcomplete._posterior.values.layout import POSTERIOR_MODEL
+from simcomplete._result.layout import Each, Layout, Maybe, Parts, Record, Several, need
+from simcomplete._result.layout_values import TableOf, Value
+from simcomplete._rows.table import RowTable
+
+# One table of rows, or candidates and queries; the latter have as many columns.
+ONE, TWO = Each((TableOf(("all", "d")),)), Each((TableOf(("given", "d")), TableOf(("queries", "d"))))
+
+
+class _Tables:
+    """One table or two."""
+
+    def write(self, value: Any, at: str, parts: Parts) -> Any:
+        return self._of(len(value)).write(value, at, parts)
+
+    def read(self, stored: Any, at: str, parts: Parts) -> Any:
+        need(isinstance(stored, list) and len(stored) in (1, 2), at, "is neither one table nor two")
+        return self._of(len(stored)).read(stored, at, parts)
+
+    def _of(self, count: int) -> Layout:
+        return ONE if count == 1 else TWO
+
+
+def _made(model: Any, scale: float, tables: tuple[RowTable, ...], effort: Any, columns: Any) -> FittedRows:
+    first = tables[0]
+    if columns is not None:
+        need(len(columns) == first.d, "columns", f"are {len(columns)} names of {first.d} features")
+        first.columns = list(columns)
+    return FittedRows(model, scale, tables, effort)
+
+
+def _taken(fitted: FittedRows) -> dict[str, Any]:
+    names = fitted.tables[0].columns
+    named = names is not None and all(isinstance(name, str) for name in names)
+    return {**fitted._asdict(), "columns": names if named else None}
+
+
+FITTED_ROWS = Record(
+    FittedRows,
+    {
+        "model": POSTERIOR_MODEL,
+        "scale": Value(float, low=5e-324),
+        "tables": _Tables(),
+        "effort": Value(str, tuple(EFFORTS)),
+        "columns": Maybe(Several(Value(str))),
+    },
+    _made,
+    _taken,
+)
+
+
+def completion_model(stored: Any, arrays: dict[str, Any]) -> FittedRows:
+    """The model behind a completion, of what was stored of it, and of all arrays that were stored."""
+    fitted: FittedRows = FITTED_ROWS.read(stored, "model", Parts(dict(arrays)))
+    for name in ("factor", "factor_below"):
+        if name in arrays:
+            width = int(arrays[name].shape[1])
+            need(width == fitted.d, name, f"has {width} columns, and the model {fitted.d} features")
+    return fitted
