@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._posterior.extend import FittedRows
 from simcomplete._posterior.shared.rows import EFFORTS
 from simcomplete._posterior.values.layout import POSTERIOR_MODEL
 from simcomplete._result.layout import Each, Layout, Maybe, Parts, Record, Several, need
 from simcomplete._result.layout_values import TableOf, Value
+from simcomplete._rows.budget import row_blocks
 from simcomplete._rows.table import RowTable
+from simcomplete._rows.xp import to_numpy
 
 # One table of rows, or candidates and queries; the latter have as many columns.
 ONE, TWO = Each((TableOf(("all", "d")),)), Each((TableOf(("given", "d")), TableOf(("queries", "d"))))
@@ -40,7 +46,19 @@ def _made(model: Any, scale: float, tables: tuple[RowTable, ...], effort: Any, c
 def _taken(fitted: FittedRows) -> dict[str, Any]:
     names = fitted.tables[0].columns
     named = names is not None and all(isinstance(name, str) for name in names)
-    return {**fitted._asdict(), "columns": names if named else None}
+    return {**fitted._asdict(), "model": _with_given_rows(fitted), "columns": names if named else None}
+
+
+def _with_given_rows(fitted: FittedRows) -> Any:
+    """The model; candidates that it read from a file, as they are there, are stored once."""
+    model, given = fitted.model, fitted.tables[0]
+    if not (isinstance(model, CandidateModel) and model.in_memory and given.held is None):
+        return model
+    kept = model.candidates.table
+    blocks = row_blocks(given.n, 3 * 8 * given.d) if kept.shape == given.shape else ()
+    if not blocks or not all(np.array_equal(kept[rows, :], to_numpy(given[rows, :])) for rows in blocks):
+        return model
+    return replace(model, candidates=replace(model.candidates, table=given))
 
 
 FITTED_ROWS = Record(

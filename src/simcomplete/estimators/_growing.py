@@ -87,6 +87,6 @@ class GrowingCandidates:
 
     def _growing(self: Any, what: str) -> CandidateModel:
         """The model of complete candidates, which alone can change without a new fit."""
-        if not isinstance(self._model, CandidateModel) or not self._model.in_memory:
-            raise InputError(f"{what} needs a model of complete candidates that are in memory: fit anew")
+        if not isinstance(self._model, CandidateModel):
+            raise InputError(f"{what} needs a model of complete candidates: fit anew")
         return self._model
