@@ -19,10 +19,10 @@ from simcomplete._correlation.nearest import nearest_correlation
 from simcomplete._correlation.repair import Repair
 from simcomplete._correlation.samples import correlation, covariance
 from simcomplete._correlation.shrink import shrink_to_valid
+from simcomplete._load import load
 from simcomplete._posterior.values.pooling import pool
 from simcomplete._registry import methods
 from simcomplete._result.completion import Completion
-from simcomplete._result.load import load
 from simcomplete._similarity.overlap import overlap_counts, overlap_similarity
 from simcomplete._version import __version__
 

@@ -33,7 +33,7 @@ def test_version_1_is_read(name, expected, size, tmp_path):
     assert json.loads((FORMAT_1 / name / "completion.json").read_text())["version"] == 1
     before = sc.load(FORMAT_1 / name)
     before.save(tmp_path / "again")
-    assert json.loads((tmp_path / "again" / "completion.json").read_text())["version"] == 2
+    assert json.loads((tmp_path / "again" / "completion.json").read_text())["version"] == 3
     for done in (before, sc.load(tmp_path / "again")):
         np.testing.assert_allclose(done.similarity(), expected[f"{name}_similarity"], rtol=0, atol=1e-15)
         np.testing.assert_array_equal(done.search(k=2).ids, expected[f"{name}_ids"])
@@ -63,7 +63,7 @@ def test_version_1_has_everything(size):
     assert signs.matrix.bounds == (-1.0, 1.0)
 
 
-@pytest.mark.parametrize("version", [0, 3, 99, "2", None, 1.5])
+@pytest.mark.parametrize("version", [0, 4, 99, "2", None, 1.5])
 def test_other_versions_are_named(version, tmp_path, small):
     sc.complete(*small[:2], method="smcnn").save(tmp_path / "a")
     file = tmp_path / "a" / "completion.json"
@@ -71,5 +71,5 @@ def test_other_versions_are_named(version, tmp_path, small):
     index["version"] = version
     index["sha256"] = digest_of(index)
     file.write_text(json.dumps(index))
-    with pytest.raises(FileFormatError, match=f"format version {version!r} and this simcomplete reads 1 to 2; upgrade"):
+    with pytest.raises(FileFormatError, match=f"format version {version!r} and this simcomplete reads 1 to 3; upgrade"):
         sc.load(tmp_path / "a")

@@ -43,7 +43,9 @@ def test_no_values_where_there_are_none(tmp_path):
         sc.complete(X, method="smcnn", progress=False).imputed()
     done = sc.complete(X, method="posterior", progress=False)
     done.save(tmp_path / "saved")
-    with pytest.raises(InputError, match="until it is saved"):
-        sc.load(tmp_path / "saved").imputed()
+    np.testing.assert_array_equal(sc.load(tmp_path / "saved").imputed(), done.imputed())
+    done.save(tmp_path / "small", candidates=False)
+    with pytest.raises(InputError, match="saved with candidates=False"):
+        sc.load(tmp_path / "small").imputed()
     with pytest.raises(InputError, match="rows"):
         done.imputed([1000])

@@ -40,7 +40,7 @@ def test_arrays_come_back(tmp_path, memory, monkeypatch):
         write_archive(tmp_path / "a", arrays, {"one": 1.5})
     found = read_archive(tmp_path / "a")
     assert found.metadata == {"one": 1.5}
-    assert found.version == 2
+    assert found.version == 3
     for name, array in arrays.items():
         np.testing.assert_array_equal(found.arrays[name], np.asarray(array[:, :]) if name == "factor" else array)
         assert found.arrays[name].dtype == array.dtype
@@ -67,7 +67,7 @@ def test_how_files_are_written(tmp_path, monkeypatch):
     write_archive(tmp_path / "a", {"factor": HeldRows(F), "signs": np.ones(5)}, {})
     assert asked == [(4, 72), (5, 24)]
     lines = (tmp_path / "a" / "completion.json").read_text().splitlines()
-    assert lines[:2] == ["{", f' "format": "{archive.FORMAT}",']
+    assert lines[:2] == ["{", ' "format": "simcomplete-completion",']
 
 
 def test_tables_up_to_four_mebibytes_are_read_at_once():
@@ -95,11 +95,11 @@ def edited(folder, **changes):
     file.write_text(json.dumps(index))
 
 
-@pytest.mark.parametrize("version", [0, 3, -1, None, "2"])
+@pytest.mark.parametrize("version", [0, 4, -1, None, "2"])
 def test_versions_that_are_not_read(tmp_path, version):
     write_archive(tmp_path / "a", {}, {})
     edited(tmp_path / "a", version=version)
-    with pytest.raises(FileFormatError, match="reads 1 to 2"):
+    with pytest.raises(FileFormatError, match="reads 1 to 3"):
         read_archive(tmp_path / "a")
     edited(tmp_path / "a", version=1)
     assert read_archive(tmp_path / "a").version == 1

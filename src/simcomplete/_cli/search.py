@@ -11,8 +11,8 @@ from simcomplete._cli.arguments import STANDARD, parse_positions
 from simcomplete._cli.options import AsJson, Overwrite, Quiet
 from simcomplete._cli.output import print_json, print_line, print_table
 from simcomplete._cli.outputs import RECORD_FORMATS, check_output, write_records
+from simcomplete._load import load
 from simcomplete._result.completion import Completion
-from simcomplete._result.load import load
 from simcomplete.errors import InputError
 
 LEVEL = 0.9  # of the intervals; the default of `Completion.interval`

@@ -54,7 +54,7 @@ def problem_of_rows(
     first, second = rows.labels, asked.labels
     if labels is not None:
         first, second = labels_of_both(labels, rows.n, asked.n)
-    return CandidatesQueries(rows, asked, measure, _joined(first, second, rows.n, asked.n), progress, rows.frame)
+    return CandidatesQueries(rows, asked, measure, joined_labels(first, second, rows.n, asked.n), progress, rows.frame)
 
 
 def problem_of_similarities(
@@ -173,7 +173,7 @@ def generator(random_state: Any) -> np.random.Generator:
         ) from error
 
 
-def _joined(first: list[str] | None, second: list[str] | None, n_p: int, n_q: int) -> list[str] | None:
+def joined_labels(first: list[str] | None, second: list[str] | None, n_p: int, n_q: int) -> list[str] | None:
     """Labels of candidates and queries together; rows of the side that has none are numbered."""
     if first is None and second is None:
         return None

@@ -86,6 +86,18 @@ class FittedRows(NamedTuple):
         values[:, known], std[:, known] = found.mean, np.sqrt(found.variance)
         return np.where(np.isnan(rows), values.astype(rows.dtype), rows), std.astype(rows.dtype)
 
+    def to_parts(self, parts: Any) -> Any:
+        """Plain values, with arrays in `parts`: what a saved completion keeps of its model."""
+        from simcomplete._posterior.layout import FITTED_ROWS  # only needed to save
+
+        return FITTED_ROWS.write(self, "model", parts)
+
+    def query(self, done: Any, Q: Any) -> Any:
+        """A completion of the same candidates with other queries, see `_posterior.query`."""
+        from simcomplete._posterior.query import answer_queries  # it stands above the method
+
+        return answer_queries(self, done, Q)
+
     def _some(self) -> NDArray[np.int64]:
         """Positions of rows to learn values from: of every table at most as many as hold LEARNT_VALUES."""
         rng, some, first = np.random.default_rng(0), [], 0

@@ -13,6 +13,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,16 +32,46 @@ from simcomplete._rows.table import RowTable
 from simcomplete._rows.xp import to_numpy
 from simcomplete.errors import FileFormatError, InputError, SimcompleteError
 
-INDEX = "completion.json"
-FORMAT = "simcomplete-completion"
-VERSION = 2  # 1: written by simcomplete 0.1
-ARRAYS = frozenset(
-    {"factor", "factor_below", "signs", "diagonal", "dense", "order", "candidates", "spread", "quantiles"}
-    | {"rank_shares", "rank_quantiles", "residuals", "simulated", "match_ids", "match_probabilities"}
-)
 READ_BELOW_BYTES = 2**22  # a table up to here is read into memory at once
 ATTEMPTS = 100  # at reading a folder that is replaced meanwhile
-AGAIN = "save the completion anew"
+
+
+class ArchiveKind(NamedTuple):
+    """What a folder is of: the noun in messages, the file that describes it, the newest version, names of arrays."""
+
+    noun: str
+    file: str
+    version: int
+    arrays: re.Pattern[str]
+
+    @property
+    def format(self) -> str:
+        """The word that the index file begins with."""
+        return f"simcomplete-{self.noun}"
+
+    @property
+    def again(self) -> str:
+        """What to do about a folder that cannot be read."""
+        return f"save the {self.noun} anew"
+
+    def owns(self, file: str) -> bool:
+        """Whether `save` writes files of this name; none of them leads out of the folder."""
+        return file == self.file or (file.endswith(".npy") and self.arrays.fullmatch(file[:-4]) is not None)
+
+
+PARTS = (
+    r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)*"  # names of the arrays of a model: those of its attributes, with points between
+)
+COMPLETION = ArchiveKind(
+    "completion",
+    "completion.json",
+    3,  # 1: written by simcomplete 0.1; 2: without a model
+    re.compile(
+        "factor|factor_below|signs|diagonal|dense|order|candidates|spread|quantiles|rank_shares|rank_quantiles|"
+        rf"residuals|simulated|match_ids|match_probabilities|model\.{PARTS}"
+    ),
+)
+MODEL = ArchiveKind("model", "model.json", 1, re.compile(PARTS))
 
 # A short array, or a table of rows.
 Stored = NDArray[Any] | RowTable
@@ -55,7 +86,12 @@ class Archive(NamedTuple):
 
 
 def write_archive(
-    path: Path, arrays: Mapping[str, Stored], metadata: Mapping[str, Any], *, overwrite: bool = False
+    path: Path,
+    arrays: Mapping[str, Stored],
+    metadata: Mapping[str, Any],
+    *,
+    overwrite: bool = False,
+    kind: ArchiveKind = COMPLETION,
 ) -> None:
     """Write arrays and row tables, block by block, and metadata as one folder.
 
@@ -68,31 +104,31 @@ def write_archive(
     array([[1., 0.],
            [0., 1.]])
     """
-    check_target(path, overwrite)
+    check_target(path, overwrite, kind)
     needed = sum(array.nbytes for array in arrays.values())
     with replacing(path, needed=needed, new=not overwrite) as draft:
         draft.mkdir()
         entries = {name: _write_array(draft / f"{name}.npy", array) for name, array in arrays.items()}
-        index: dict[str, Any] = {"format": FORMAT, "version": VERSION, "arrays": entries, "facts": dict(metadata)}
+        index: dict[str, Any] = {"format": kind.format, "version": kind.version, "arrays": entries}
+        index["facts"] = dict(metadata)
         index["sha256"] = digest_of(index)
-        with (draft / INDEX).open("w", encoding="utf-8") as stream:
+        with (draft / kind.file).open("w", encoding="utf-8") as stream:
             stream.write(json.dumps(index, indent=1, allow_nan=False) + "\n")
             _to_disk(stream)
         if overwrite:  # again: writing may have taken long
-            check_target(path, overwrite)
+            check_target(path, overwrite, kind)
 
 
-def check_target(path: Path, overwrite: bool) -> None:
-    """Refuse to write over what is there, unless it is a saved completion, nothing but that, and may be replaced."""
+def check_target(path: Path, overwrite: bool, kind: ArchiveKind = COMPLETION) -> None:
+    """Refuse to write over what is there, unless it is of the same kind, nothing but that, and may be replaced."""
     if path.exists() and not overwrite:
         raise InputError(f"{path} exists already; choose another name, or pass overwrite=True to replace it")
     if not path.exists():
         return
-    if not (path / INDEX).is_file() and os.path.lexists(path):
-        raise InputError(f"{path} exists and is not a saved completion; it is left alone: choose another name")
-    ours = {INDEX, *(f"{name}.npy" for name in ARRAYS)}
+    if not (path / kind.file).is_file() and os.path.lexists(path):
+        raise InputError(f"{path} exists and is not a saved {kind.noun}; it is left alone: choose another name")
     try:
-        others = sorted(file.name for file in path.iterdir() if file.name not in ours or file.is_dir())
+        others = sorted(file.name for file in path.iterdir() if not kind.owns(file.name) or file.is_dir())
     except FileNotFoundError:  # another writer has just moved it away
         return
     if others:
@@ -133,52 +169,56 @@ def _to_disk(stream: IO[Any]) -> None:
     os.fsync(stream.fileno())
 
 
-def read_archive(path: Path) -> Archive:
+def read_archive(path: Path, kind: ArchiveKind = COMPLETION) -> Archive:
     """Read what `write_archive` wrote, or say what is wrong with it.
 
     A folder that is replaced by a new one meanwhile is read again from the start: all of it is old, or all is new.
     """
     for _ in range(ATTEMPTS):
-        before = _which(path)
+        before = _which(path, kind)
         try:
-            return _read_once(path)
+            return _read_once(path, kind)
         except (SimcompleteError, OSError):
             if before is None and being_replaced(path):
                 time.sleep(0.01)
-            elif _which(path) == before:
+            elif _which(path, kind) == before:
                 raise
     raise FileFormatError(f"{path} is being replaced without end; load it when that is over")
 
 
-def _which(path: Path) -> tuple[int, ...] | None:
-    """Tell a saved completion from one that was put in its place."""
+def _which(path: Path, kind: ArchiveKind) -> tuple[int, ...] | None:
+    """Tell a saved folder from one that was put in its place."""
     try:
-        return _identity(path / INDEX)
+        return _identity(path / kind.file)
     except OSError:
         return None
 
 
-def _read_once(path: Path) -> Archive:
+def _read_once(path: Path, kind: ArchiveKind) -> Archive:
     if not path.exists():
         raise InputError(f"{path} does not exist; give the folder that save() or 'simcomplete complete -o' wrote")
-    if not (path / INDEX).is_file():
-        raise FileFormatError(f"{path} is not a saved completion: it has no {INDEX}")
-    index = _read_index(path / INDEX)
-    for name in set(index["arrays"]) - ARRAYS:  # also keeps a name such as ../x from leading elsewhere
-        raise FileFormatError(f"{path / INDEX} names an unknown array {name!r}; was it written by something else?")
-    arrays = {name: _read_array(path / f"{name}.npy", entry) for name, entry in index["arrays"].items()}
+    if not (path / kind.file).is_file():
+        raise FileFormatError(f"{path} is not a saved {kind.noun}: it has no {kind.file}")
+    index = _read_index(path / kind.file, kind)
+    for name in index["arrays"]:  # also keeps a name such as ../x from leading elsewhere
+        if kind.arrays.fullmatch(name) is None:
+            raise FileFormatError(
+                f"{path / kind.file} names an unknown array {name!r}; was it written by something else?"
+            )
+    arrays = {name: _read_array(path / f"{name}.npy", entry, kind) for name, entry in index["arrays"].items()}
     return Archive(arrays, index["facts"], index["version"])
 
 
-def _read_index(file: Path) -> dict[str, Any]:
-    index = read_json(file, AGAIN)
-    if not isinstance(index, dict) or index.get("format") != FORMAT:
-        raise FileFormatError(f"{file} does not describe a saved completion; was it written by something else?")
+def _read_index(file: Path, kind: ArchiveKind) -> dict[str, Any]:
+    again = kind.again
+    index = read_json(file, again)
+    if not isinstance(index, dict) or index.get("format") != kind.format:
+        raise FileFormatError(f"{file} does not describe a saved {kind.noun}; was it written by something else?")
     version = index.get("version")
-    if version not in range(1, VERSION + 1):
+    if version not in range(1, kind.version + 1):
         raise FileFormatError(
-            f"{file} has format version {version!r} and this simcomplete reads 1 to {VERSION}; upgrade "
-            f"simcomplete, or {AGAIN} with this one"
+            f"{file} has format version {version!r} and this simcomplete reads 1 to {kind.version}; upgrade "
+            f"simcomplete, or {again} with this one"
         )
     arrays, facts = index.get("arrays"), index.get("facts")
     try:
@@ -186,32 +226,33 @@ def _read_index(file: Path) -> dict[str, Any]:
     except ValueError:  # NaN, which this program never writes
         same = False
     if not same or not isinstance(facts, dict) or not isinstance(arrays, dict):
-        raise FileFormatError(f"{file} was changed after it was written; {AGAIN}")
+        raise FileFormatError(f"{file} was changed after it was written; {again}")
     for entry in arrays.values():
         if not isinstance(entry, dict) or not {"shape", "dtype", "sha256"} <= set(entry):
-            raise FileFormatError(f"{file} does not describe a whole completion: an array has no shape; {AGAIN}")
+            raise FileFormatError(f"{file} does not describe a whole {kind.noun}: an array has no shape; {again}")
     return index
 
 
-def _read_array(file: Path, entry: Mapping[str, Any]) -> Stored:
+def _read_array(file: Path, entry: Mapping[str, Any], kind: ArchiveKind) -> Stored:
     """Check one file from its size to its checksum; give the array, or a table that reads it when it is used."""
+    again = kind.again
     if not file.is_file():
-        raise FileFormatError(f"{file} is missing; {AGAIN}")
+        raise FileFormatError(f"{file} is missing; {again}")
     before = _identity(file)
     with file.open("rb") as stream:
         found = read_header(stream, file)
         shape, dtype, offset = found.shape, found.dtype, found.offset
         if found.fortran and len(shape) > 1:
-            raise FileFormatError(f"{file} is stored by columns, which this program never does; {AGAIN}")
+            raise FileFormatError(f"{file} is stored by columns, which this program never does; {again}")
         size = offset + found.n_bytes
         stream.seek(0)
         if os.fstat(stream.fileno()).st_size != size or _digest(stream) != entry["sha256"]:
-            raise FileFormatError(f"{file} was cut short or changed after it was written; {AGAIN}")
+            raise FileFormatError(f"{file} was cut short or changed after it was written; {again}")
         if list(shape) != entry["shape"] or dtype.str != entry["dtype"]:
             raise FileFormatError(f"{file} holds {dtype.str} {shape}, expected {entry['dtype']} {entry['shape']}")
-        if len(shape) == 2 and size > READ_BELOW_BYTES:
+        if len(shape) == 2 and size > READ_BELOW_BYTES and dtype.kind in "fiu":
             return SourceRows(_StoredRows(file.absolute(), shape, dtype, offset, before), str(file))
-        require(math.prod(shape) * dtype.itemsize, f"{file} with shape {shape}", AGAIN)
+        require(math.prod(shape) * dtype.itemsize, f"{file} with shape {shape}", again)
         stream.seek(offset)
         return np.fromfile(stream, dtype, math.prod(shape)).reshape(shape)
 
@@ -227,9 +268,7 @@ class _StoredRows:
     def __getitem__(self, rows: slice) -> NDArray[Any]:
         start, stop, _ = rows.indices(self.shape[0])
         if not self.path.is_file() or _identity(self.path) != self.identity:
-            raise InputError(
-                f"{self.path} was changed, replaced or removed after the completion was loaded from it; load it again"
-            )
+            raise InputError(f"{self.path} was changed, replaced or removed after it was loaded; load it again")
         width = self.shape[1]
         with self.path.open("rb") as stream:
             stream.seek(self.offset + start * width * self.dtype.itemsize)

@@ -22,6 +22,7 @@ from simcomplete._result.frames import Searched, SearchResult
 from simcomplete._result.imputed import WithValues
 from simcomplete._result.intervals import IntervalModel, check_level, required
 from simcomplete._result.matrix import Selection, SymmetricMatrix
+from simcomplete._result.new_queries import TakesQueries
 from simcomplete._result.probabilities import Probabilities
 from simcomplete._result.rows import positions_of, refuse_two_readings, resolve_rows
 from simcomplete._result.search import nearest, rows_or_queries, scope
@@ -39,7 +40,7 @@ from simcomplete.index._completed import IndexCache, kind_of
 
 
 @dataclass(frozen=True, eq=False)
-class Completion(Probabilities, WithValues):
+class Completion(Probabilities, WithValues, TakesQueries):
     """Completed similarities: candidates first, then queries, in input order.
 
     ``S = F diag(signs) F^T + diag(diagonal)``, or a dense matrix where a method has no factor (then `factor` is
@@ -105,7 +106,7 @@ class Completion(Probabilities, WithValues):
     election: list[dict[str, Any]] | None = None
     exact: CandidateRows | CandidateBlock | None = field(default=None, repr=False)
     interval_model: IntervalModel | None = field(default=None, repr=False)
-    # What the method fitted, for adding rows to the result; it is not saved.
+    # What the method fitted, for adding rows to the result.
     model: Any = field(default=None, repr=False)
     unobserved: NDArray[np.int64] | None = None
     frame: str | None = None
@@ -279,7 +280,8 @@ class Completion(Probabilities, WithValues):
         path, overwrite : path, bool
             The folder to make, and whether to replace a completion saved there before.
         candidates : bool
-            Also keep the exact candidate block, which `keep_candidates` views and the fifth validity check need.
+            Also keep the exact candidate block, which `keep_candidates` views and the fifth validity check need, and
+            of "posterior" the model, which `query` and `imputed` need.
         """
         store.write(self, Path(path), overwrite=overwrite, candidates=candidates)
 

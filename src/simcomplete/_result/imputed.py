@@ -49,8 +49,9 @@ class WithValues:
         fitted = self.model
         if not hasattr(fitted, "imputed"):
             raise InputError(
-                f"this result of {self.method!r} holds no missing values: only 'posterior' of samples has them, until "
-                "it is saved; use complete(..., method='posterior'), or PosteriorImputer to fill in a table"
+                f"this result of {self.method!r} holds no missing values: only 'posterior' of samples has them, "
+                "unless it was saved with candidates=False; use "
+                "complete(..., method='posterior'), or PosteriorImputer to fill in a table"
             )
         wanted = positions_of(self._resolve(rows, "rows"))
         place = np.arange(self.n)[wanted]

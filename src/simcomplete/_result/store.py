@@ -6,7 +6,7 @@ them: the candidates are in one file, for the factor and for the exact block.
 
 from __future__ import annotations
 
-from dataclasses import astuple
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from simcomplete._result.certificate import Certificate
 from simcomplete._result.fits import RANKED, check_facts, check_fit
 from simcomplete._result.html import Election
 from simcomplete._result.intervals import IntervalModel, Match, RankedErrors
+from simcomplete._result.layout import Parts
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.plain import plain
 from simcomplete._result.status import Status
@@ -33,12 +34,13 @@ if TYPE_CHECKING:
 
 # Stored as plain values under the names that the constructor of Completion takes.
 SAME_NAME = ("method", "params", "n_candidates", "all_rows_are_queries", "history", "labels", "choice", "election")
+ModelReader = Callable[[dict[str, Any], dict[str, Any]], Any]  # from metadata of a model and all arrays
 # How a factor is stored: as it is, or as the candidates made unit and the rows below them.
 AS_IT_IS, UNIT_CANDIDATES = "rows", "unit candidates, and rows below"
 
 
 def write(done: Completion, path: Path, *, overwrite: bool = False, candidates: bool = True) -> None:
-    """Write a completion to a folder, block by block; without `candidates` the exact block is left out."""
+    """Write a completion to a folder, block by block; without `candidates` exact block and model are left out."""
     check_target(path, overwrite)  # before evidence is counted
     arrays, metadata = to_arrays_and_metadata(done, candidates=candidates)
     write_archive(path, arrays, metadata, overwrite=overwrite)
@@ -51,7 +53,7 @@ def to_arrays_and_metadata(done: Completion, *, candidates: bool = True) -> tupl
     if model is not None:
         short |= {"spread": model.spread, "quantiles": model.quantiles}
         if model.ranked is not None:
-            short |= dict(zip(RANKED, astuple(model.ranked), strict=True))
+            short |= dict(zip(RANKED, _tables(model.ranked), strict=True))
         if model.match is not None:
             short |= {"match_ids": model.match.ids, "match_probabilities": model.match.probabilities}
     arrays: dict[str, Stored] = {name: to_numpy(array) for name, array in short.items() if array is not None}
@@ -67,6 +69,7 @@ def to_arrays_and_metadata(done: Completion, *, candidates: bool = True) -> tupl
         "unobserved": plain(done.unobserved),
         "frame": done.frame,
         "scaling": None if done.scaling is None else done.scaling.as_dict(),
+        "model": None,
     }
     if candidates and done.exact is not None:
         arrays["candidates"], metadata["exact"] = done.exact.to_table_and_metadata()
@@ -77,23 +80,34 @@ def to_arrays_and_metadata(done: Completion, *, candidates: bool = True) -> tupl
         arrays["factor_below"] = as_row_table(S.factor[done.n_candidates :, :])
     else:
         arrays["factor"] = as_row_table(S.factor)
+    if candidates and hasattr(done.model, "to_parts"):
+        parts = Parts()
+        for name, array in arrays.items():  # what is there already is not written again
+            parts.put(name, array)
+        metadata["model"], arrays = done.model.to_parts(parts), parts.arrays
     return arrays, metadata
 
 
-def read(path: Path) -> dict[str, Any]:
+def read(path: Path, model: ModelReader) -> dict[str, Any]:
     """Read and check a folder; return what the constructor of Completion takes."""
     arrays, metadata, version = read_archive(path)
     try:
-        facts = _from_version_1(metadata) if version == 1 else metadata
-        check_facts(facts)
-        check_fit(arrays, facts)
-        return from_arrays_and_metadata(arrays, facts)
+        return made_of(arrays, _from_version_1(metadata) if version == 1 else metadata, model)
     except SimcompleteError as error:
         raise FileFormatError(f"{path}: its parts do not fit each other: {error}; save the completion anew") from error
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise FileFormatError(
             f"{path} does not describe a whole completion: {error!r}; save the completion anew"
         ) from error
+
+
+def made_of(arrays: dict[str, Any], metadata: dict[str, Any], model: ModelReader) -> dict[str, Any]:
+    """Check parts that were read; return what the constructor of Completion takes."""
+    check_facts(metadata)
+    check_fit({name: array for name, array in arrays.items() if not name.startswith("model.")}, metadata)
+    found = from_arrays_and_metadata(arrays, metadata)
+    stored = metadata.get("model")  # folders of simcomplete 0.2 have none
+    return found if stored is None else {**found, "model": model(stored, arrays)}
 
 
 def from_arrays_and_metadata(arrays: dict[str, Any], metadata: dict[str, Any]) -> dict[str, Any]:
@@ -134,6 +148,10 @@ def from_arrays_and_metadata(arrays: dict[str, Any], metadata: dict[str, Any]) -
         "scaling": None if scaling is None else scaling_from_dict(scaling),
         "interval_model": _interval_model(arrays),
     }
+
+
+def _tables(ranked: RankedErrors) -> tuple[Any, ...]:
+    return ranked.shares, ranked.table, ranked.residuals, ranked.simulated
 
 
 def _interval_model(arrays: dict[str, Any]) -> IntervalModel | None:

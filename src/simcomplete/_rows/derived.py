@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from simcomplete._rows.passes import Part, Target, Work
 from simcomplete._rows.table import HeldRows, RowTable, as_row_table
-from simcomplete._rows.xp import Array, Namespace, astype, like, unit_array
+from simcomplete._rows.xp import Array, Namespace, astype, like, to_numpy, unit_array
 
 
 class UnitRows(RowTable):
@@ -172,6 +172,58 @@ class ChangedRows(RowTable):
     def map(self, work: Work[Array], below: Array, *, target: Target = None, **settings: Any) -> Any:
         """What `work` makes of every changed row, where the source's rows are."""
         return self.source.map(OnChangedRows(work, self.change, self.dtype), below, target=target, **settings)
+
+
+class EditedRows(RowTable):
+    """Rows of another table without some of them, and others in memory below; nothing of the table is copied.
+
+    Parameters
+    ----------
+    source : RowTable
+        Referred to, not copied.
+    kept : array of int
+        Positions of the rows that are left, rising.
+    below : array of shape (m, d)
+        Rows to come after them.
+
+    Examples
+    --------
+    >>> rows = EditedRows(HeldRows(np.array([[1.0], [2.0], [3.0]])), np.array([0, 2]), np.array([[4.0]]))
+    >>> rows[0:3].ravel(), rows.take(np.array([2, 1])).ravel()
+    (array([1., 3., 4.]), array([4., 3.]))
+    """
+
+    def __init__(self, source: RowTable, kept: NDArray[np.int64], below: NDArray[Any]) -> None:
+        super().__init__((len(kept) + len(below), source.d), np.dtype(np.float64))
+        self.source, self.kept, self.below = source, kept, np.asarray(below, dtype=np.float64)
+
+    @classmethod
+    def of(cls, table: RowTable) -> EditedRows:
+        """A table as one of which rows can be taken and to which others can be added."""
+        nothing = np.zeros((0, table.d))
+        return table if isinstance(table, cls) else cls(table, np.arange(table.n), nothing)
+
+    def plus(self, X: NDArray[Any]) -> EditedRows:
+        """With more rows below."""
+        return EditedRows(self.source, self.kept, np.concatenate([self.below, X]))
+
+    def without(self, gone: NDArray[np.int64]) -> EditedRows:
+        """Without the rows at some positions."""
+        first, n = gone[gone < len(self.kept)], len(self.kept)
+        return EditedRows(self.source, np.delete(self.kept, first), np.delete(self.below, gone[gone >= n] - n, axis=0))
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """Return rows from `start` up to `stop`."""
+        return self.take(np.arange(start, stop))
+
+    def take(self, positions: NDArray[np.int64]) -> NDArray[Any]:
+        """Return some rows, in the order asked for."""
+        out, n = np.empty((len(positions), self.d)), len(self.kept)
+        above = positions < n
+        if above.any():
+            out[above] = to_numpy(self.source.take(self.kept[positions[above]]))
+        out[~above] = self.below[positions[~above] - n]
+        return out
 
 
 def scaled(rows: Array | RowTable, scale: Array) -> Any:

@@ -34,11 +34,12 @@ class PosteriorAnswers:
         Returns
         -------
         Neighbours
-            `ids` and `scores`, both (n_new, k), best first.
+            `ids` and `scores`, both (n_new, k), best first: the ids that candidates were given, or their positions.
         """
         k = check_k(k)
         u = self.transform(X)
-        return among(u, self.candidates_, min(k, len(self.candidates_)))
+        found = among(u, self.candidates_, min(k, len(self.candidates_)))
+        return found if self.ids_ is None else found._replace(ids=self.ids_.named(found.ids))
 
     def similarity(self: Any, X: Any) -> NDArray[Any]:
         """Return expected similarities of new rows with the candidates.

@@ -17,13 +17,14 @@ from simcomplete._method.spec import Extension
 from simcomplete._registry import REGISTRY, find, methods
 from simcomplete._result.completion import Completion
 from simcomplete._rows.budget import require
-from simcomplete._rows.table import HeldRows
+from simcomplete._rows.table import HeldRows, as_row_table
 from simcomplete._rows.validate import as_array
 from simcomplete._rows.xp import rows_not_finite
 from simcomplete._similarity.measure import Measure
 from simcomplete.errors import InputError, NotFiniteError
 from simcomplete.estimators._callbacks import CallbackSupport, FitTask, with_callbacks
 from simcomplete.estimators._frames import frame_rows
+from simcomplete.estimators._save import Saved
 
 # Settings that every method takes; `complete` knows them by the same names.
 SHARED = (
@@ -58,7 +59,7 @@ def _takes_new_rows(completer: Completer) -> bool:
     return name not in REGISTRY or REGISTRY[name].extend is not None
 
 
-class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Completer(Saved, CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Samples with missing values in, rows of a factor out: their products are the completed similarities.
 
     A subclass says with `_wiring` which method runs, and with which parameters of its own.
@@ -89,17 +90,24 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
         task = FitTask(self, {"X": X, "y": y}, None if method == "auto" else find(method), own)
         # In float64 whatever was given: only then do new rows agree with fitted ones to the last digits.
         done = self._complete(X.astype(np.float64, copy=False), None, task.watched(own))
-        self.completion_: Completion = done if frame is None else replace(done, labels=frame.labels, frame=frame.frame)
-        # A factor with signs, or clipped, is not what products of rows give.
-        V = done.factor if done.matrix.psd_by_form else None
-        self.factor_: NDArray[Any] | None = None if V is None else V.astype(X.dtype, copy=False)
         self.rank_ = done.rank
         self.n_iter_ = max(int(done.history[-1].get("iteration", 1)), 1) if done.history else 1
-        self._n_features_out = 0 if self.factor_ is None else self.factor_.shape[1]
-        self._fit_dtype = X.dtype
-        self._extension = self._extended(X)
+        # A copy: new rows are compared with what was fitted, whatever becomes of X.
+        rows = X.copy() if done.scaling is None else np.asarray(done.scaling(X))
+        done = done if frame is None else replace(done, labels=frame.labels, frame=frame.frame)
+        self._keep_fit(done, rows, X.dtype)
         task.end()
         return self
+
+    def _keep_fit(self, done: Completion, rows: NDArray[Any] | None, dtype: Any) -> None:
+        """Keep a result and the rows, scaled, that it was made of; also when a saved model is read."""
+        self.completion_: Completion = done
+        # A factor with signs, or clipped, is not what products of rows give.
+        V = done.factor if done.matrix.psd_by_form else None
+        self.factor_: NDArray[Any] | None = None if V is None else V.astype(dtype, copy=False)
+        self._n_features_out = 0 if self.factor_ is None else self.factor_.shape[1]
+        self._fit_dtype = dtype
+        self._extension = None if rows is None else self._extended(HeldRows(rows))
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, and return the factor of the fitted rows.
@@ -213,16 +221,21 @@ class Completer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMix
         shared = {name: getattr(self, name) for name in SHARED}
         return complete(P, Q, method=self._wiring()[0], **shared, **own)
 
-    def _extended(self, X: NDArray[Any]) -> Extension | None:
+    def _extended(self, rows: HeldRows) -> Extension | None:
         done = self.completion_
         extend = find(done.method).extend
         if extend is None:
             return None
         measure = Measure(self.metric, self.min_overlap, self.epsilon, self.positive)
-        if done.scaling is not None:
-            return ScaledExtension(extend(done, HeldRows(done.scaling(X)), measure), done.scaling)
-        # A copy: new rows are compared with what was fitted, whatever becomes of X.
-        return extend(done, HeldRows(X.copy()), measure)
+        extension = extend(done, rows, measure)
+        return extension if done.scaling is None else ScaledExtension(extension, done.scaling)
+
+    @property
+    def _fitted_rows(self) -> NDArray[Any] | None:
+        """The rows that new ones are compared with, scaled; None where the method has no form for new rows."""
+        extension: Any = self._extension
+        extension = extension.inner if isinstance(extension, ScaledExtension) else extension
+        return None if extension is None else np.asarray(as_row_table(extension.rows).whole())
 
     def _new_rows(self, X: Any) -> tuple[NDArray[np.float64], Any]:
         extension = self._fitted_extension()

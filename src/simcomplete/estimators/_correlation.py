@@ -15,9 +15,10 @@ from simcomplete._correlation.pairwise import pairwise
 from simcomplete._correlation.repair import Repair
 from simcomplete._types import Matrix
 from simcomplete.errors import InputError
+from simcomplete.estimators._save import Saved
 
 
-class NearestCorrelation(BaseEstimator):  # type: ignore[misc]
+class NearestCorrelation(Saved, BaseEstimator):  # type: ignore[misc]
     """The valid correlation and covariance matrix nearest to the pairwise estimate from samples with gaps.
 
     Parameters

@@ -16,9 +16,10 @@ from simcomplete._posterior.values.model import ValueModel
 from simcomplete._rows.validate import as_array
 from simcomplete.errors import InputError
 from simcomplete.estimators._columns import ValueLimits, refuse_other_than_numbers
+from simcomplete.estimators._save import Saved
 
 
-class PosteriorImputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class PosteriorImputer(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Missing values as what is expected of them given the observed ones, with their uncertainty.
 
     Features are brought to mean 0 and deviation 1 inside, so that none counts for more because of its unit. Where there

@@ -26,10 +26,15 @@ from simcomplete.estimators._answers import PosteriorAnswers
 from simcomplete.estimators._base import finite_vectors
 from simcomplete.estimators._changes import RowChanges, masks_to_show
 from simcomplete.estimators._frames import frame_rows
+from simcomplete.estimators._growing import GrowingCandidates
+from simcomplete.estimators._ids import RowIds
+from simcomplete.estimators._save import Saved
 
 
 class PosteriorCompleter(
     PosteriorAnswers,
+    GrowingCandidates,
+    Saved,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
@@ -62,6 +67,8 @@ class PosteriorCompleter(
     scaling_ : FeatureScaling or None
         What was taken off every feature and what it was divided by, where `center` or `scale` is set; learnt by `fit`
         and kept by `partial_fit`.
+    ids_ : RowIds or None
+        Ids of the candidates, where they were given some; ``ids_.values`` is an array of them.
     choice_ : dict
         What the calibration chose and how well it did on simulated queries.
     n_features_in_ : int
@@ -105,7 +112,7 @@ class PosteriorCompleter(
         self.prior = prior
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, masks: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, masks: Any = None, ids: Any = None) -> Self:
         """Take candidates and calibrate on them.
 
         Parameters
@@ -120,6 +127,9 @@ class PosteriorCompleter(
         masks : array of bool, shape (n_masks, n_features), optional
             Patterns to calibrate for, True where observed. When left out, those of the incomplete rows, or random ones
             with rates from .1 to .95 where all are complete.
+        ids : sequence of str or int, optional
+            An id for every candidate, each once: `search` returns them, and `forget` takes them. Without, candidates
+            are known by their position.
 
         Returns
         -------
@@ -127,6 +137,7 @@ class PosteriorCompleter(
             The fitted estimator.
         """
         table = self._candidates(X)
+        named = None if ids is None else RowIds.of(ids, table.n)
         check_settings(self.effort, self.objective)
         if self.copies and self.metric == "pearson":
             raise InputError(NO_CENTRED_COPIES)
@@ -140,71 +151,7 @@ class PosteriorCompleter(
             self._keep(fit_rows(X64, rng, self.effort, self.objective, shown, centred=centred), table)
         else:
             self._calibrate(table, masks, rng)
-        return self
-
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Add candidates by exact updates; what was calibrated stays. Without a fit before, it is one.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_new, n_features)
-            Complete candidates to add.
-        y : Ignored
-            Here by convention.
-
-        Returns
-        -------
-        self : object
-            The estimator.
-        """
-        if not hasattr(self, "_model"):
-            return self.fit(X)
-        model = self._growing("partial_fit")
-        P = self._changes(self._checked(X, reset=False, complete=True))
-        self._keep_candidates(model.with_rows(P))
-        return self
-
-    def forget(self, rows: Any) -> Self:
-        """Remove candidates by exact downdates; what was calibrated stays.
-
-        Parameters
-        ----------
-        rows : array of int
-            Positions of the candidates to remove; those behind them move up.
-
-        Returns
-        -------
-        self : object
-            The estimator.
-        """
-        check_is_fitted(self)
-        model = self._growing("forget")
-        n = len(self.candidates_)
-        try:
-            gone = np.unique(np.atleast_1d(np.arange(n)[rows]))
-        except IndexError as error:
-            raise InputError(f"rows={rows!r} does not fit the {n} candidates: {error}") from error
-        if len(gone) == n:
-            raise InputError(f"all {n} candidates would be forgotten; keep at least one, or fit anew")
-        self._keep_candidates(model.without(gone))
-        return self
-
-    def recalibrate(self, masks: Any = None) -> Self:
-        """Choose settings and lengths anew, for other masks or after many candidates have come and gone.
-
-        Parameters
-        ----------
-        masks : array of bool, shape (n_masks, n_features), optional
-            As in `fit`.
-
-        Returns
-        -------
-        self : object
-            The estimator.
-        """
-        check_is_fitted(self)
-        model = self._growing("recalibrate")
-        self._calibrate(model.candidates.table, masks, generator(self.random_state))
+        self.ids_ = named
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
@@ -271,12 +218,6 @@ class PosteriorCompleter(
         """What scorers ask for: vectors and overlap similarities of new rows."""
         check_is_fitted(self)
         return self._changes.extension(self._model, self._rows)
-
-    def _growing(self, what: str) -> CandidateModel:
-        """The model of complete candidates, which alone can change without a new fit."""
-        if not isinstance(self._model, CandidateModel) or not self._model.in_memory:
-            raise InputError(f"{what} needs a model of complete candidates that are in memory: fit anew")
-        return self._model
 
     def _checked(self, X: Any, *, reset: bool, complete: bool = False) -> NDArray[Any]:
         frame = frame_rows(self, X, reset=reset)

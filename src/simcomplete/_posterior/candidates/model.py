@@ -266,10 +266,9 @@ class CandidateModel:
     def without(self, gone: NDArray[np.int64]) -> CandidateModel:
         """The model with some candidates removed, by exact downdates; what was chosen stays."""
         self._settle_copies()
-        rest = np.setdiff1d(np.arange(self.candidates.n), gone)
         forms = self.candidates.rows(gone, tuple(self.spaces))
-        candidates = self.candidates.without(rest)
-        left = candidates.rows(np.arange(len(rest)), tuple(self.spaces))
+        candidates = self.candidates.without(gone)
+        ranges = candidates.ranges(tuple(self.spaces))
         spaces = {}
         for name, space in self.spaces.items():
             known = space.statistics
@@ -278,8 +277,8 @@ class CandidateModel:
                 statistics=known.minus(Statistics.of(forms[name], known.centre))
                 if isinstance(known, Statistics)
                 else _wide_statistics(candidates, name),
-                lowest=left[name].min(axis=0),
-                highest=left[name].max(axis=0),
+                lowest=ranges[name][0],
+                highest=ranges[name][1],
             )
         return replace(self, candidates=candidates, spaces=spaces)
 

@@ -17,7 +17,7 @@ from simcomplete._posterior.candidates.moments import CandidatePass, PassResult
 from simcomplete._posterior.shared.neighbours import Nearest, Probes
 from simcomplete._posterior.shared.rows import diagonal_deficit, scaled_rows, take_matrix
 from simcomplete._rows.budget import row_blocks
-from simcomplete._rows.derived import UnitRows
+from simcomplete._rows.derived import EditedRows, UnitRows
 from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.xp import Array, to_numpy
 from simcomplete._types import Mask, Matrix
@@ -242,6 +242,17 @@ class Candidates:
         width = 8 * (5 * table.d + 4 * len(values))
         return table.fold(work, work.merge, bytes_per_row=width, label="candidates", progress=self.progress)
 
+    def ranges(self, spaces: tuple[str, ...]) -> dict[str, tuple[Matrix, Matrix]]:
+        """The smallest and largest value of every feature in each space, block by block."""
+        low: dict[str, list[Matrix]] = {name: [] for name in spaces}
+        high: dict[str, list[Matrix]] = {name: [] for name in spaces}
+        for block in row_blocks(self.n, 8 * 4 * self.table.d):
+            rows = self.rows(np.arange(*block.indices(self.n)), spaces)
+            for name in spaces:
+                low[name].append(rows[name].min(axis=0))
+                high[name].append(rows[name].max(axis=0))
+        return {name: (np.min(low[name], axis=0), np.max(high[name], axis=0)) for name in spaces}
+
     def keep(self, unit: Matrix | None = None) -> Candidates:
         """The same with unit rows in memory."""
         return replace(self, kept=KeptRows.of(self._all_unit() if unit is None else unit))
@@ -250,15 +261,21 @@ class Candidates:
         return np.asarray(scaled_rows(np.asarray(to_numpy(self.table.whole()), dtype=np.float64), self.scale)[1])
 
     def with_rows(self, X: Matrix) -> Candidates:
-        """Kept candidates and more of them, in the units of the table."""
-        assert self.kept is not None  # only kept candidates change
+        """Candidates and more of them, in the units of the table; those outside memory stay there."""
+        if self.kept is None:
+            empty = np.flatnonzero(~X.any(axis=1)) + self.n
+            return replace(self, table=EditedRows.of(self.table).plus(X), zero=np.concatenate([self.zero, empty]))
         table = HeldRows(np.concatenate([np.asarray(self.table.whole(), dtype=np.float64), X]))
         return replace(
             self, table=table, kept=KeptRows.of(np.concatenate([self.kept.unit, scaled_rows(X, self.scale)[1]]))
         )
 
-    def without(self, rest: NDArray[np.int64]) -> Candidates:
-        """Those of the kept candidates at some positions."""
-        assert self.kept is not None  # only kept candidates change
+    def without(self, gone: NDArray[np.int64]) -> Candidates:
+        """The candidates but those at some positions."""
+        if self.kept is None:
+            left = np.setdiff1d(self.zero, gone)
+            zero = left - np.searchsorted(gone, left)
+            return replace(self, table=EditedRows.of(self.table).without(gone), zero=zero)
+        rest = np.delete(np.arange(self.n), gone)
         kept = KeptRows(self.kept.unit[rest], self.kept.squares[rest])
         return replace(self, table=HeldRows(self.table.take(rest)), kept=kept)

@@ -1,0 +1,49 @@
+"""Reading what was saved: completions and models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from simcomplete._result import store
+from simcomplete._result.archive import MODEL
+from simcomplete._result.completion import Completion
+
+
+def load(path: str | Path) -> Any:
+    """Read a completion or a model that `save` wrote; nothing in it is ever executed.
+
+    Every file is checked against its checksum. Large tables stay in their files, which must not change while they are
+    in use, and are read block by block.
+
+    Parameters
+    ----------
+    path : path
+        The folder.
+
+    Returns
+    -------
+    Completion or estimator
+        Of the kind that was saved.
+
+    Examples
+    --------
+    >>> import numpy as np, simcomplete as sc, tempfile
+    >>> done = sc.complete(np.eye(3), method="smcnn")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     done.save(folder + "/done")
+    ...     sc.load(folder + "/done").rank
+    3
+    """
+    folder = Path(path)
+    if (folder / MODEL.file).is_file():
+        from simcomplete.estimators._save import read_model  # scikit-learn takes a second to import
+
+        return read_model(folder)
+    return Completion(**store.read(folder, _model))
+
+
+def _model(stored: dict[str, Any], arrays: dict[str, Any]) -> Any:
+    from simcomplete._posterior.layout import completion_model  # only needed where there is one
+
+    return completion_model(stored, arrays)

@@ -1,0 +1,49 @@
+"""New queries for the candidates of a completion, where its method fitted a model of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from simcomplete.errors import InputError
+
+if TYPE_CHECKING:
+    from simcomplete._result.completion import Completion
+
+
+class TakesQueries:
+    """What a completion can do with rows that were not there when it was made."""
+
+    def query(self: Completion, Q: Any) -> Completion:  # type: ignore[misc]
+        """Complete other queries with the same candidates, without calibrating again.
+
+        Every row is completed by itself, as `PosteriorCompleter.transform` does, with what was learnt for the masks of
+        the first queries. It works after `save` and `load`, too.
+
+        Parameters
+        ----------
+        Q : array or frame of shape (n_q, n_features)
+            Rows with NaN where a value is missing. Columns of a frame are matched by name with those of the candidates.
+
+        Returns
+        -------
+        Completion
+            Of the candidates (all rows, where there were no separate queries) and the new queries. It has error bars
+            where all candidates are complete.
+
+        Examples
+        --------
+        >>> import numpy as np, simcomplete as sc
+        >>> rng = np.random.default_rng(0)
+        >>> P = rng.random((60, 5))
+        >>> done = sc.complete(P, [[0.2, np.nan, 0.4, 0.1, np.nan]], method="posterior")
+        >>> more = done.query([[0.9, 0.1, np.nan, 0.5, 0.5], [0.3, np.nan, 0.3, np.nan, 0.9]])
+        >>> more.n_candidates, more.search(k=3).ids.shape
+        (60, (2, 3))
+        """
+        fitted = self.model
+        if not hasattr(fitted, "query"):
+            raise InputError(
+                f"this result of {self.method!r} has no model that takes new queries: only 'posterior' of samples has "
+                "one, unless it was saved with candidates=False or by simcomplete 0.2; use complete(P, Q) with them"
+            )
+        return fitted.query(self, Q)  # type: ignore[no-any-return]
