@@ -29,6 +29,7 @@ LAYERS = [
     ["_result/search", "_result/validity", "_result/views", "_result/archive", "_result/plain", "_result/fits"],
     ["_result/recalibration", "_result/pairs", "_result/top", "_result/probabilities"],
     ["_result/store", "_result/summary", "_result/frames", "_result/plots"],
+    ["_result/duplicates"],
     ["index"],
     ["_result/completion"],
     ["_result/load", "_result/__init__"],
@@ -118,6 +119,7 @@ PUBLIC_MODULES = {"datasets", "errors", "estimators", "index", "masks", "metrics
 PUBLIC_NAMES = {
     *("complete", "complete_similarity", "Completion", "load", "methods", "overlap_counts", "overlap_similarity"),
     *("PosteriorCompleter", "PosteriorImputer", "pool", "SMCNN", "SMCNmF", "SimilarityCompleter", "__version__"),
+    "duplicates",
     *("nearest_correlation", "nearest_covariance", "shrink_to_valid", "factor_correlation", "Repair"),
     "NearestCorrelation",
     *(PUBLIC_MODULES - {"index"}),

@@ -17,6 +17,7 @@ from simcomplete._correlation.factors import factor_correlation
 from simcomplete._correlation.nearest import nearest_correlation
 from simcomplete._correlation.repair import Repair
 from simcomplete._correlation.shrink import shrink_to_valid
+from simcomplete._posterior.same_rows.duplicates import duplicates
 from simcomplete._posterior.values.pooling import pool
 from simcomplete._registry import methods
 from simcomplete._result.completion import Completion
@@ -59,6 +60,7 @@ __all__ = [
     "complete",
     "complete_similarity",
     "datasets",
+    "duplicates",
     "errors",
     "estimators",
     "factor_correlation",
