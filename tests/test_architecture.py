@@ -31,6 +31,7 @@ LAYERS = [
     ["_result/recalibration", "_result/pairs", "_result/top", "_result/probabilities"],
     ["_result/layout", "_result/layout_values"],
     ["_result/store", "_result/summary", "_result/frames", "_result/plots"],
+    ["_result/duplicates"],
     ["index"],
     ["_result/completion"],
     ["_result/__init__"],
@@ -122,6 +123,7 @@ PUBLIC_MODULES = {"datasets", "errors", "estimators", "index", "masks", "metrics
 PUBLIC_NAMES = {
     *("complete", "complete_similarity", "Completion", "load", "methods", "overlap_counts", "overlap_similarity"),
     *("PosteriorCompleter", "PosteriorImputer", "pool", "SMCNN", "SMCNmF", "SimilarityCompleter", "__version__"),
+    "duplicates",
     *("nearest_correlation", "nearest_covariance", "shrink_to_valid", "factor_correlation", "Repair"),
     *("NearestCorrelation", "correlation", "covariance", "Estimate"),
     *(PUBLIC_MODULES - {"index"}),

@@ -20,6 +20,7 @@ from simcomplete._correlation.repair import Repair
 from simcomplete._correlation.samples import correlation, covariance
 from simcomplete._correlation.shrink import shrink_to_valid
 from simcomplete._load import load
+from simcomplete._posterior.same_rows.duplicates import duplicates
 from simcomplete._posterior.values.pooling import pool
 from simcomplete._registry import methods
 from simcomplete._result.completion import Completion
@@ -64,6 +65,7 @@ __all__ = [
     "correlation",
     "covariance",
     "datasets",
+    "duplicates",
     "errors",
     "estimators",
     "factor_correlation",

@@ -8,9 +8,10 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
 
 import simcomplete as sc
-from simcomplete._posterior.candidates.copies import CopyModel, mixed
+from simcomplete._posterior.candidates.copies import mixed
 from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._posterior.candidates.source import Agreement
+from simcomplete._posterior.shared.copy_classes import CopyModel
 from simcomplete._rows.table import HeldRows
 from simcomplete.errors import InputError
 

@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._posterior.candidates.conditional import CandidateHoldout, Queries
-from simcomplete._posterior.candidates.copies import CopyModel, CopySearch, learn_copies
+from simcomplete._posterior.candidates.copies import CopySearch, learn_copies
 from simcomplete._posterior.candidates.fitting import Gathered, pool_size
 from simcomplete._posterior.candidates.grid import GridChoice, learn_fast, learn_grid, untrained
 from simcomplete._posterior.candidates.moments import Space, Statistics, WideStatistics
 from simcomplete._posterior.candidates.source import Candidates, Played, no_positions
 from simcomplete._posterior.candidates.stack import Stack, learn_stack
+from simcomplete._posterior.shared.copy_classes import CopyModel
 from simcomplete._posterior.shared.neighbours import Nearest
 from simcomplete._posterior.shared.rows import (
     Effort,

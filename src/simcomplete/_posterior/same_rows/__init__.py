@@ -1,0 +1,1 @@
+"""Rows of one table that are the same, where each may have gaps."""

@@ -1,0 +1,90 @@
+"""`duplicates`: what users call; it checks, `find` computes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simcomplete._method.given import generator, problem_of_rows
+from simcomplete._method.problem import AllRows
+from simcomplete._posterior.same_rows.find import same_pairs
+from simcomplete._result.duplicates import Duplicates
+from simcomplete._rows.budget import working_memory
+from simcomplete._rows.validate import check_number
+from simcomplete._similarity.measure import Measure
+from simcomplete.errors import InputError
+
+MOST_COPIES = 0.99  # the largest share of rows that can be copies
+
+
+def duplicates(
+    X: Any,
+    *,
+    above: float = 0.9,
+    prior: float | None = None,
+    min_overlap: int = 2,
+    id: Any = None,
+    labels: Any = None,
+    missing: str | None = None,
+    random_state: Any = 0,
+    progress: bool | None = None,
+    memory: int | str | None = None,
+) -> Duplicates:
+    """Find pairs of rows of one table that are the same, where any may have gaps.
+
+    Rows are the same where they have the same values in the features that both have, exactly or with noise, and nearer
+    to each other than strangers come by chance. How near these come is learnt from the table itself. All pairs are
+    compared, block by block: nothing of the size n x n is kept.
+
+    Parameters
+    ----------
+    X : array or frame of shape (n, d)
+        Rows, NaN where a value is missing; complete rows, too. Features count alike, whatever their units.
+    above : float
+        Only pairs that are the same with at least this probability.
+    prior : float, optional
+        Share of rows that have a copy in the table. When left out, 4 in 100, or as many as evidently have.
+    min_overlap : int
+        Features that two rows need in common.
+    id, labels, missing
+        As in `simcomplete.complete`.
+    random_state : int, Generator or None
+        Seed of the rows that it is learnt from.
+    progress : bool, optional
+        None shows progress on a terminal, False never.
+    memory : int or str, optional
+        What a block of rows and its temporaries may take, as in `simcomplete.complete`.
+
+    Returns
+    -------
+    Duplicates
+        `pairs`, likeliest first, with `probability`, `kinds`, `common`, `distances`; `groups` of rows that are the
+        same; `to_frame()` with labels.
+
+    Notes
+    -----
+    Two rows with few values in common cannot be told to be the same: three equal values that no other row has can, ten
+    equal answers of yes or no cannot. Noise is learnt as independent from feature to feature.
+
+    Examples
+    --------
+    >>> import numpy as np, simcomplete as sc
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 12))
+    >>> X[150:153] = X[:3]
+    >>> X[rng.random(X.shape) < 0.2] = np.nan
+    >>> sc.duplicates(X).groups
+    [[0, 150], [1, 151], [2, 152]]
+    """
+    above = check_number(above, "above", 0.0, 1.0)
+    if prior is not None and check_number(prior, "prior", 0.0, MOST_COPIES) == 0:
+        raise InputError(f"prior={prior!r} is no share of rows that have a copy; give one above 0", about=("prior",))
+    problem = problem_of_rows(
+        X, None, Measure(min_overlap=min_overlap), progress, id=id, labels=labels, missing=missing
+    )
+    assert isinstance(problem, AllRows)  # there are no queries
+    rows = np.asarray(problem.table, dtype=np.float64)
+    with working_memory(memory):
+        found = same_pairs(rows, above, prior, min_overlap, generator(random_state), progress)
+    return Duplicates(*found, n=len(rows), labels=problem.labels, frame=problem.frame)
