@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._posterior.candidates.copies import CopyModel
 from simcomplete._posterior.candidates.grid import SPACES, GridChoice
 from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._posterior.candidates.moments import Space, Statistics, WideStatistics
 from simcomplete._posterior.candidates.source import Candidates, KeptRows, Played
 from simcomplete._posterior.candidates.stack import Stack
+from simcomplete._posterior.shared.copy_classes import CopyModel
 from simcomplete._posterior.shared.lengths import Lengths
 from simcomplete._result.intervals import RankedErrors
 from simcomplete._result.layout import Each, Either, Layout, Maybe, Record, Several
