@@ -116,7 +116,7 @@ def test_a_variance_of_zero_has_no_covariances():
     [
         (np.diag([1.0, -2.0]), {}, r"A\[1, 1\] = -2 is a negative variance"),
         (pd.DataFrame(np.diag([1.0, -2]), list("ab"), list("ab")), {}, r"A\['b', 'b'\] = -2 is a negative variance"),
-        (np.array([[1.0, np.nan], [np.nan, 1.0]]), {}, r"A\[0, 1\] is unknown"),
+        (np.array([[1.0, 0.5], [0.5, np.nan]]), {}, r"A\[1, 1\] is unknown, and a variance is needed"),
         (np.eye(2), {"keep": "all"}, "keep='all' is unknown"),
         (np.eye(2), {"through": "time"}, "through='time' is unknown"),
         (np.eye(2), {"min_eigenvalue": 1.5}, "not below the smallest variance"),

@@ -114,7 +114,7 @@ def _held(given: Given, fixed: Any, block: Any) -> tuple[Mask, Matrix]:
         F = opened(fixed, "fixed").aligned(labels, "fixed")
         if F.shape != (n, n):
             raise InputError(f"fixed has shape {F.shape}; it needs that of A, {(n, n)}")
-        if _is_boolean(fixed):
+        if is_boolean(fixed):
             held = (F > 0) | (F.T > 0)
         else:
             held = ~np.isnan(F) | ~np.isnan(F.T)
@@ -127,13 +127,12 @@ def _held(given: Given, fixed: Any, block: Any) -> tuple[Mask, Matrix]:
         held[:block, :block] = True
     np.fill_diagonal(held, False)
     from_a = held & ~given.known & (values == given.values)
-    _refuse(
-        from_a & (fixed is None or _is_boolean(fixed)), given.compared, labels, "A", "unknown, so it cannot be held"
-    )
+    _refuse(from_a & (fixed is None or is_boolean(fixed)), given.compared, labels, "A", "unknown, so it cannot be held")
     return held, values
 
 
-def _is_boolean(fixed: Any) -> bool:
+def is_boolean(fixed: Any) -> bool:
+    """Whether an array or frame says which entries stay, and not their values."""
     if hasattr(fixed, "columns"):  # a table from a file has numbers only
         return hasattr(fixed, "__getitem__") and all(
             str(fixed[c].dtype).lower().startswith("bool") for c in fixed.columns

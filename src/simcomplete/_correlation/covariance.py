@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 
 from simcomplete._caller import warn_caller
-from simcomplete._correlation.given import read_symmetric
+from simcomplete._correlation.constrained import Asked, constrained_covariance
+from simcomplete._correlation.given import Given, read_symmetric
 from simcomplete._correlation.labels import Labelled
+from simcomplete._correlation.nearest import check_max_iter, check_start, repaired
 from simcomplete._correlation.newton import newton
 from simcomplete._correlation.psd import with_diagonal
 from simcomplete._correlation.repair import Proof, Repair
 from simcomplete._method.iterate import Limits
 from simcomplete._result.status import Status
 from simcomplete._rows.validate import check_number
-from simcomplete._types import Matrix, Vector
+from simcomplete._types import Mask, Matrix, Vector
 from simcomplete.errors import InputError, NotConvergedWarning
 
 
@@ -25,8 +27,14 @@ def nearest_covariance(
     *,
     keep: str = "diagonal",
     through: str = "covariance",
+    weights: Any = None,
+    fixed: Any = None,
+    lower: Any = None,
+    upper: Any = None,
+    block: int | None = None,
     min_eigenvalue: float = 0.0,
     tol: float = 1e-10,
+    start: Repair | None = None,
     max_iter: int = 100,
     progress: bool | None = None,
 ) -> Repair:
@@ -35,17 +43,28 @@ def nearest_covariance(
     Parameters
     ----------
     A : array or frame of shape (n, n)
-        Symmetric up to rounding, without NaN.
+        Symmetric up to rounding. NaN is an unknown covariance; variances are needed.
     keep : {"diagonal", "nothing"}
         Whether the variances stay. With "nothing", eigenvalues below `min_eigenvalue` are raised to it.
     through : {"covariance", "correlation"}
         What the distance is measured in: covariances, where large variances count most, or correlations, where every
         pair counts alike.
+    weights : array of shape (n,) or (n, n), optional
+        By row or by element, as for `nearest_correlation`; on top of what `through` says.
+    fixed : array or frame of shape (n, n), optional
+        Covariances that stay: True where one of A does, or the values to have with NaN where free.
+    lower, upper : float or array of shape (n, n), optional
+        Bounds for covariances of different variables, NaN where there is none.
+    block : int, optional
+        So many leading rows and columns stay as they are among each other.
     min_eigenvalue : float
         The smallest eigenvalue to have, of the matrix that the distance is measured in: of the covariance matrix, or
         of the correlation matrix.
     tol : float
-        Stop where no variance is missed by more than this share.
+        Stop where no variance is missed by more than this share; 1e-8 at least with bounds, unknown entries or weights
+        by element.
+    start : Repair, optional
+        The repair of a similar matrix, such as yesterday's, to start from.
     max_iter : int
         Most iterations.
     progress : bool, optional
@@ -59,7 +78,7 @@ def nearest_covariance(
     Raises
     ------
     InputError
-        A variance is negative, which the message names.
+        A variance is negative or unknown, or constraints contradict each other, which the message names.
 
     Examples
     --------
@@ -74,8 +93,13 @@ def nearest_covariance(
         raise InputError(f"keep={keep!r} is unknown; use 'diagonal' or 'nothing'")
     if through not in ("covariance", "correlation"):
         raise InputError(f"through={through!r} is unknown; use 'covariance' or 'correlation'")
+    asked = Asked(weights, fixed, lower, upper, block)
     source, S, notes = read_symmetric(A)
     b = _variances(source, S)
+    unknown = int(np.sum(np.isnan(S))) // 2
+    if unknown:
+        notes.append(f"{unknown} unknown pairs (NaN) have weight 0: any value that is valid")
+    special = asked.anything or unknown > 0
     alive = b > 0
     part = np.ix_(alive, alive)
     if not alive.all():
@@ -91,8 +115,25 @@ def nearest_covariance(
             f"min_eigenvalue={min_eigenvalue:g} is not below the smallest variance, and no matrix with these variances "
             "has it; give a smaller one, or keep='nothing'"
         )
-    limits = Limits(max_iter=max_iter, progress=progress, label="nearest covariance")
-    Y, proof, status, made = _kept(G, target, floor, tol, limits) if keep == "diagonal" else _clipped(G, floor)
+    limits = Limits(max_iter=check_max_iter(max_iter), progress=progress, label="nearest covariance")
+    multipliers = check_start(start, len(S))
+    if special:
+        _refuse_special(keep, alive, source, notes)
+        done = constrained_covariance(
+            source,
+            S,
+            b,
+            asked,
+            by_covariance=through == "covariance",
+            floor=min_eigenvalue,
+            tol=tol,
+            limits=limits,
+            start=multipliers,
+        )
+        return repaired(Given(source, S, ~np.isnan(S), S, tuple(notes)), done)
+    Y, proof, status, made, dual = (
+        _kept(G, target, floor, tol, limits, multipliers) if keep == "diagonal" else _clipped(G, floor)
+    )
     if through == "covariance":
         unit = largest**2
         proof = replace(proof, objective=proof.objective * unit, lower_bound=proof.lower_bound * unit)
@@ -104,39 +145,56 @@ def nearest_covariance(
         X[~alive, ~alive] = min_eigenvalue if through == "covariance" else 0.0
     if not status.ok:
         warn_caller(str(status), NotConvergedWarning)
-    return Repair(X, S, status, proof, tuple(notes), source.labels, made, wrap=source.wrap)
+    return Repair(X, S, status, proof, tuple(notes), source.labels, made, dual=dual, wrap=source.wrap)
 
 
-def _kept(G: Matrix, b: Vector, a: float, tol: float, limits: Limits) -> tuple[Matrix, Proof, Status, int]:
+Ended = tuple[Matrix, Proof, Status, int, Vector | None]
+
+
+def _kept(G: Matrix, b: Vector, a: float, tol: float, limits: Limits, start: Vector | None) -> Ended:
     if not len(b):
-        return G, Proof(0.0, 0.0, "dual"), Status("optimal", "all variances are 0"), 0
+        return G, Proof(0.0, 0.0, "dual"), Status("optimal", "all variances are 0"), 0, None
     shift = a * np.eye(len(b))
-    Y, run = newton(G - shift, b - a, tol, limits)
+    usable = start is not None and len(start) == len(b)
+    Y, run = newton(G - shift, b - a, tol, limits, start=start if usable else None)
     Y = with_diagonal(Y, b - a) + shift
     np.fill_diagonal(Y, b)
     objective = float(np.sum(np.square(Y - G)))
     proof = Proof.of(objective, run.best_facts["lower_bound"], "dual", G)
     told = f"{run.status.message}; the squared distance is within {proof.relative_gap:.0e} of the smallest possible"
-    return Y, proof, Status("optimal" if run.status.ok else run.status.code, told, run.status.ok), run.n_iter
+    status = Status("optimal" if run.status.ok else run.status.code, told, run.status.ok)
+    return Y, proof, status, run.n_iter, run.best.y
 
 
-def _clipped(G: Matrix, a: float) -> tuple[Matrix, Proof, Status, int]:
+def _clipped(G: Matrix, a: float) -> Ended:
     w, U = np.linalg.eigh(G)
     up = np.maximum(w, a)
     F = U * np.sqrt(up)
     distance = float(np.sum(np.square(up - w)))
-    return F @ F.T, Proof(distance, distance, "eigenvalues"), Status("optimal", "eigenvalues below the floor raised"), 1
+    status = Status("optimal", "eigenvalues below the floor raised")
+    return F @ F.T, Proof(distance, distance, "eigenvalues"), status, 1, None
+
+
+def _refuse_special(keep: str, alive: Mask, source: Labelled, notes: list[str]) -> None:
+    if keep == "nothing":
+        raise InputError(
+            "keep='nothing' cannot be combined with weights, fixed, lower, upper, block or unknown entries; "
+            "use keep='diagonal'"
+        )
+    if not alive.all():
+        i = int(np.argmin(alive))
+        raise InputError(
+            f"{source.place(i, i)} = 0: a variable without variance has no place beside weights, fixed, lower, upper, "
+            "block or unknown entries; leave it out"
+        )
 
 
 def _variances(source: Labelled, S: Matrix) -> Vector:
-    unknown = np.argwhere(np.isnan(S))
-    if len(unknown):
-        i, j = map(int, unknown[0])
-        raise InputError(
-            f"{source.place(i, j)} is unknown, and a covariance is needed; estimate it, or repair the correlations "
-            "with nearest_correlation, which takes unknown entries"
-        )
     b: Vector = np.diag(S).copy()
+    unknown = np.flatnonzero(np.isnan(b))
+    if len(unknown):
+        i = int(unknown[0])
+        raise InputError(f"{source.place(i, i)} is unknown, and a variance is needed; estimate it, or leave it out")
     if b.min() < 0:
         i = int(b.argmin())
         raise InputError(f"{source.place(i, i)} = {b[i]:.6g} is a negative variance; give one that is at least 0")

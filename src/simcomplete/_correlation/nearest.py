@@ -91,12 +91,12 @@ def nearest_correlation(
     tol = check_number(tol, "tol")
     given = given_correlation(A, rescale=rescale)
     told = constraints(given, weights, fixed, lower, upper, block, floor)
-    limits = Limits(max_iter=_whole(max_iter), progress=progress, label="nearest correlation")
+    limits = Limits(max_iter=check_max_iter(max_iter), progress=progress, label="nearest correlation")
     if rank is not None and check_rank(rank, given.n) < given.n:
         _only_rank(told, floor)
         done, factors = of_rank(given, told, int(rank), limits)
         return repaired(given, done, factors=factors)
-    return repaired(given, solve_nearest(given, told, tol, limits, _multipliers(start, given.n)))
+    return repaired(given, solve_nearest(given, told, tol, limits, check_start(start, given.n)))
 
 
 def repaired(given: Given, done: Solved, **more: Any) -> Repair:
@@ -117,7 +117,8 @@ def repaired(given: Given, done: Solved, **more: Any) -> Repair:
     )
 
 
-def _multipliers(start: Any, n: int) -> Vector | None:
+def check_start(start: Any, n: int) -> Vector | None:
+    """Multipliers of an earlier repair of n rows."""
     if start is None:
         return None
     if not isinstance(start, Repair) or len(start.values) != n:
@@ -131,7 +132,8 @@ def _only_rank(told: Constraints, floor: float) -> None:
         raise InputError("rank cannot be combined with fixed, block, lower, upper or min_eigenvalue; leave one out")
 
 
-def _whole(max_iter: Any) -> int:
+def check_max_iter(max_iter: Any) -> int:
+    """A whole number, at least 1."""
     if isinstance(max_iter, bool) or not isinstance(max_iter, (int, np.integer)) or max_iter < 1:
         raise InputError(f"max_iter={max_iter!r} must be a whole number, at least 1")
     return int(max_iter)
