@@ -52,6 +52,7 @@ LAYERS = [
     ["_report"],
     ["_cli/output", "_cli/options", "_cli/arguments"],
     ["_reproduction"],
+    ["_serve"],
     ["_cli"],
     ["__main__"],
 ]

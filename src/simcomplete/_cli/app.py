@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from simcomplete._cli import compare, complete, demo, duplicates, impute, match, methods, repair, search
+from simcomplete._cli import compare, complete, demo, duplicates, impute, match, methods, repair, search, serve
 from simcomplete._cli.interrupts import release
 from simcomplete._cli.output import print_line, say
 from simcomplete._cli.spoken import in_options, warning_in_options
@@ -136,7 +136,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Similarity matrices from samples with missing values.",
 )
-for module in (demo, complete, search, match, duplicates, impute, repair, compare, methods, paper):
+for module in (demo, complete, search, match, duplicates, impute, repair, compare, methods, serve, paper):
     module.register(app)
 make_interruptible(app)
 

@@ -1,0 +1,1 @@
+"""`simcomplete serve`: a fitted model answers queries with gaps over HTTP."""
