@@ -22,6 +22,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 LAYERS = [
     ["errors", "_version", "_caller", "_types"],
     ["_rows"],
+    ["_ratings"],
     ["_similarity", "masks", "metrics"],
     ["_result/status", "_result/certificate", "_result/intervals", "_result/matrix", "_result/rows"],
     ["_result/html"],

@@ -7,16 +7,16 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from simcomplete._auto import elect
 from simcomplete._auto.holdout import run_tuned
 from simcomplete._caller import warn_caller
-from simcomplete._method.given import generator, notice_of_alike_rows, problem_of_rows, problem_of_similarities
+from simcomplete._method.given import notice_of_alike_rows, problem_of_rows, problem_of_similarities, settings_for
 from simcomplete._method.memory import check_memory
 from simcomplete._method.names import BESIDE, unknown_parameter, with_own_parameters
 from simcomplete._method.problem import Problem
-from simcomplete._method.scaled import by_todays_name, scaled_problem, with_scaling
+from simcomplete._method.scaled import by_todays_name, changed_problem
 from simcomplete._method.settings import Settings
 from simcomplete._method.spec import SHARED, Method
 from simcomplete._registry import REGISTRY, find
@@ -26,7 +26,6 @@ from simcomplete._rows.budget import working_memory
 from simcomplete._rows.progress import one_bar
 from simcomplete._rows.scaling import SCALES, Center, Scale
 from simcomplete._rows.sink import Output
-from simcomplete._rows.validate import check_number, check_rank
 from simcomplete._similarity.measure import Measure, Metric
 from simcomplete.errors import InputError, InputWarning, NotConvergedWarning
 
@@ -56,6 +55,7 @@ def complete(
     id: Any = None,
     labels: Any = None,
     missing: str | None = None,
+    biases: Literal["row", "column", "both"] | None = None,
     **params: Any,
 ) -> Completion:
     """Complete the similarities of samples with missing values.
@@ -106,6 +106,9 @@ def complete(
         Labels of rows: text or whole numbers, each once. With queries, ``(of candidates, of queries)``.
     missing : {"absent", "zero"}, optional
         What cells mean that a sparse matrix, or a sparse column, does not store; it must be said.
+    biases : {"row", "column", "both"}, optional
+        For ratings, without `queries`: take means of rows and columns out first, drawn towards that of all values (how
+        far is chosen by hiding values). `done.imputed()` has them again.
     **params
         The method's own parameters, listed in the notes; ``preset="original"`` for those of its authors;
         ``tune=True`` to choose among the method's usual settings by hiding known values of candidates.
@@ -130,16 +133,16 @@ def complete(
     if not (scale is None or (isinstance(scale, str) and scale in SCALES)):  # perhaps by its former meaning
         params, scale = {"scale": scale, **params}, None
     run = _runner(method, params, {"rank": rank, "penalty": penalty, **vars(measure)}, complete)
-    problem = given = problem_of_rows(candidates, queries, measure, progress, id=id, labels=labels, missing=missing)
-    settings, scaling = _settings(rank, penalty, random_state, progress, problem.n), None
+    problem = problem_of_rows(candidates, queries, measure, progress, id=id, labels=labels, missing=missing)
+    settings, restored = settings_for(rank, penalty, random_state, progress, problem.n), None
     with working_memory(memory), _bar(progress):
-        if center is not None or scale is not None:
-            problem, scaling = scaled_problem(problem, center, scale)
+        if center is not None or scale is not None or biases is not None:
+            problem, restored = changed_problem(problem, center, scale, biases)
         notice = notice_of_alike_rows(problem)
         if notice is not None:
             warn_caller(notice, InputWarning)
         done = run(problem, settings) if out is None else _written(run, problem, settings, Output(out))
-    done = done if scaling is None else with_scaling(done, scaling, given)
+    done = done if restored is None else restored(done)
     views = {"unit_diagonal": unit_diagonal, "keep_candidates": keep_candidates, "clip": clip}
     return done.view(**views) if any(views.values()) else done
 
@@ -202,7 +205,7 @@ def complete_similarity(
     _refuse_hints(method, known=known, overlap=overlap)
     run = _runner(method, params, {"rank": rank, "penalty": penalty}, complete_similarity)
     problem = problem_of_similarities(S0, candidates, known, overlap, progress, id=id, labels=labels)
-    settings = _settings(rank, penalty, random_state, progress, problem.n)
+    settings = settings_for(rank, penalty, random_state, progress, problem.n)
     with _bar(progress):
         done = run(problem, settings)
     views = {"unit_diagonal": unit_diagonal, "keep_candidates": keep_candidates, "clip": clip}
@@ -212,17 +215,6 @@ def complete_similarity(
 def _bar(progress: bool | None) -> AbstractContextManager[None]:
     """One bar for everything that a call does; none where it is to be silent."""
     return nullcontext() if progress is False else one_bar(progress)
-
-
-def _settings(rank: int | None, penalty: float, random_state: Any, progress: bool | None, n: int) -> Settings:
-    """Check what every method shares."""
-    return Settings(
-        rank=check_rank(rank, n),
-        penalty=check_number(penalty, "penalty"),
-        rng=generator(random_state),
-        rank_given=rank is not None,
-        progress=progress,
-    )
 
 
 def _written(run: Runner, problem: Problem, settings: Settings, out: Output) -> Completion:

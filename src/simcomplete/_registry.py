@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simcomplete._baselines import overlap
+from simcomplete._baselines import overlap, shrunk
 from simcomplete._baselines.ablation import mc_fon, mc_on, smc_gd
 from simcomplete._baselines.completion import bpmf, facnnfn, fgsr, nnfn
 from simcomplete._baselines.imputation import gr, kfmc, lr, mean, zero
@@ -12,7 +12,7 @@ from simcomplete._posterior import method as posterior
 from simcomplete._spectral import methods as spectral
 
 FAMILIES = (
-    *(overlap, zero, mean, lr, gr, kfmc),
+    *(overlap, shrunk, zero, mean, lr, gr, kfmc),
     *(bpmf, fgsr, nnfn, facnnfn),
     *(dmc, cmc, fmc),
     *(spectral, smc_gd, mc_on, mc_fon),

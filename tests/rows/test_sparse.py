@@ -6,7 +6,12 @@ import pytest
 import scipy.sparse
 
 import simcomplete as sc
+from simcomplete._rows.budget import working_memory
+from simcomplete._rows.sparse import SparseRows, known_cells
+from simcomplete._rows.table import HeldRows
 from simcomplete._rows.validate import as_rows
+from simcomplete._similarity.measure import Measure
+from simcomplete._similarity.overlap import overlap_matrix
 from simcomplete.errors import InputError, MemoryLimitError
 
 # An observed zero is stored in the second row.
@@ -81,8 +86,44 @@ def test_a_meaning_that_nothing_needs_or_nobody_knows_is_refused():
 
 def test_what_does_not_fit_into_memory_is_refused(monkeypatch):
     monkeypatch.setenv("SIMCOMPLETE_MEMORY", "1 MB")
+    X = scipy.sparse.random_array((1000, 1000), density=0.001)
     with pytest.raises(MemoryLimitError, match="1000 x 1000 values of candidates, with those that are not stored"):
-        sc.complete(scipy.sparse.random_array((1000, 1000), density=0.001), missing="absent")
+        sc.complete(X, missing="zero")
+    with pytest.raises(MemoryLimitError, match="1000 x 1000 values of the rows, with those that are not stored"):
+        as_rows(X, missing="absent").whole()
+
+
+def test_absent_cells_stay_absent_until_rows_are_read():
+    rows = as_rows(STORED, missing="absent")
+    assert isinstance(rows, SparseRows)
+    assert rows.held is None
+    assert rows.stored.nnz == 5  # with the zero that is stored
+    np.testing.assert_array_equal(rows.read(1, 3), ABSENT[1:])
+    np.testing.assert_array_equal(rows.take(np.array([2, 0])), ABSENT[[2, 0]])
+    np.testing.assert_array_equal(rows[1:], ABSENT[1:])
+    assert rows.known_counts().tolist() == HeldRows(ABSENT).known_counts().tolist() == [2, 2, 1]
+    assert "array" not in vars(rows)
+
+
+def test_stored_nan_is_missing_and_infinity_is_refused():
+    X = scipy.sparse.csr_array(([1.0, np.nan], ([0, 1], [0, 1])), shape=(2, 2))
+    assert as_rows(X, missing="absent").known_counts().tolist() == [1, 0]
+    X.data[1] = np.inf
+    with pytest.raises(InputError, match=r"X\[1, 1\] is inf; finite numbers are needed"):
+        as_rows(X, missing="absent")
+
+
+@pytest.mark.parametrize("metric", ["cosine", "pearson"])
+def test_similarities_of_sparse_rows_by_block_are_those_of_dense_ones(metric):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((60, 30)) < 0.7, np.nan, rng.standard_normal((60, 30)))
+    rows = SparseRows(known_cells(HeldRows(X)))
+    expected, evidence = overlap_matrix(HeldRows(X), Measure(metric, min_overlap=2))
+    with working_memory("40 KiB"):
+        S, counted = overlap_matrix(rows, Measure(metric, min_overlap=2))
+    np.testing.assert_allclose(S, expected, atol=1e-14)
+    assert counted == evidence
+    assert "array" not in vars(rows)
 
 
 def test_a_sparse_similarity_matrix_has_zeros_where_nothing_is_stored():

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from simcomplete._caller import warn_caller
 from simcomplete._method.problem import AllRows, CandidatesQueries, Similarities
+from simcomplete._method.settings import Settings
 from simcomplete._rows.doubts import question_columns
 from simcomplete._rows.frames import FrameRows, frame_library, is_frame, read_frame
 from simcomplete._rows.labels import checked_labels, labels_of_both
@@ -17,7 +18,7 @@ from simcomplete._rows.matching import in_order_of
 from simcomplete._rows.sparse import check_missing, has_sparse_cells
 from simcomplete._rows.square import in_row_order, question_square, refuse_distances
 from simcomplete._rows.table import RowTable
-from simcomplete._rows.validate import as_rows, as_similarity, same_width
+from simcomplete._rows.validate import as_rows, as_similarity, check_number, check_rank, same_width
 from simcomplete._rows.xp import Array, is_numpy, like, namespace, to_numpy
 from simcomplete._similarity.alike import question_cosines
 from simcomplete._similarity.measure import Measure
@@ -156,6 +157,17 @@ def _without_gaps(S: Array, candidates: Any, known: Any, overlap: Any, names: li
         raise InputError("candidates= says which rows have an exact block, and S0 is NaN within it; name fewer rows")
     counts = None if overlap is None else _square(overlap, n, "overlap", np.int64, None, names)
     return like(fill_unknown(values, counts), S, dtype=S.dtype)
+
+
+def settings_for(rank: int | None, penalty: float, random_state: Any, progress: bool | None, n: int) -> Settings:
+    """Check what every method shares."""
+    return Settings(
+        rank=check_rank(rank, n),
+        penalty=check_number(penalty, "penalty"),
+        rng=generator(random_state),
+        rank_given=rank is not None,
+        progress=progress,
+    )
 
 
 def generator(random_state: Any) -> np.random.Generator:

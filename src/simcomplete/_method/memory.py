@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcomplete._method.problem import AllRows, CandidatesQueries, Problem, Similarities
 from simcomplete._method.settings import Settings
@@ -63,16 +64,20 @@ def sizes_of(problem: Problem, settings: Settings) -> Sizes:
             n_p, n - n_p, hidden.shape[1], rank, "candidates", float(hidden.mean()), written, settings.rank_given
         )
     if isinstance(problem, AllRows):
-        return sizes_of_rows(to_numpy(problem.rows.array))._replace(rank=rank, rank_given=settings.rank_given)
+        counts = problem.rows.known_counts()
+        return sizes_of_counts(counts, problem.rows.d)._replace(rank=rank, rank_given=settings.rank_given)
     return Sizes(n_p, n - n_p, 0, rank, "similarities", rank_given=settings.rank_given)
 
 
 def sizes_of_rows(X: Matrix) -> Sizes:
     """The sizes of rows of which every one may be incomplete."""
-    hidden = np.isnan(X)
-    n, d = hidden.shape
-    whole = int(np.sum(~hidden.any(axis=1)))
-    return Sizes(whole, n - whole, d, 1, "rows", float(hidden.sum()) / max((n - whole) * d, 1))
+    return sizes_of_counts(np.sum(~np.isnan(X), axis=1), X.shape[1])
+
+
+def sizes_of_counts(known: NDArray[np.int64], d: int) -> Sizes:
+    """The same of rows of which so many values are known each."""
+    n, whole = len(known), int(np.sum(known == d))
+    return Sizes(whole, n - whole, d, 1, "rows", (n * d - int(known.sum())) / max((n - whole) * d, 1))
 
 
 def peak_bytes(method: Method, sizes: Sizes, params: Mapping[str, Any]) -> int:

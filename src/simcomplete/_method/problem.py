@@ -17,7 +17,7 @@ from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.unobserved import without_certainty
 from simcomplete._rows.table import HeldRows, RowTable, as_row_table
-from simcomplete._rows.xp import Array, astype, is_numpy, like, rows_not_finite, rows_without_values, to_numpy
+from simcomplete._rows.xp import Array, astype, is_numpy, like, rows_not_finite, to_numpy
 from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
 from simcomplete._similarity.evidence import LazyEvidence
 from simcomplete._similarity.exact import CandidateBlock, CandidateRows
@@ -129,7 +129,7 @@ class Problem:
         """Positions of rows of which nothing is known: no value or, of a matrix, no feature in common with any row."""
         given: HeldRows | None = getattr(self, "queries", getattr(self, "rows", None))
         if given is not None:
-            return rows_without_values(given.array) + (self.n - given.n)
+            return given.without_values() + (self.n - given.n)
         return np.flatnonzero([] if self.overlap is None else ~self.overlap.any(axis=1))
 
     def _refuse_not_finite(self, matrix: SymmetricMatrix, method: str) -> None:

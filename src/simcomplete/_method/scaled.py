@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,8 +12,29 @@ from simcomplete._result.completion import Completion
 from simcomplete._rows.scaling import Center, FeatureScaling, Scale, check_scaling, learn_scaling
 from simcomplete._rows.xp import Array
 from simcomplete._similarity.measure import Measure
+from simcomplete.errors import InputError
 
 Rows = CandidatesQueries | AllRows
+
+
+def changed_problem(
+    given: Rows, center: Center, scale: Scale, biases: Any
+) -> tuple[Rows, Callable[[Completion], Completion]]:
+    """The same problem with its values changed as asked for, and what tells the result of it."""
+    if biases is None:
+        problem, scaling = scaled_problem(given, center, scale)
+        return problem, lambda done: with_scaling(done, scaling, given)
+    if center is not None or scale is not None:
+        raise InputError(
+            f"biases={biases!r} beside center={center!r} and scale={scale!r}; take out one or the other: biases have "
+            "the means of columns, so leave center= and scale= out",
+            about=("biases", "center", "scale"),
+        )
+    from simcomplete._method.biased import unbiased_problem, with_biases
+
+    left, found = unbiased_problem(given, biases)
+    assert isinstance(given, AllRows)  # any other was refused
+    return left, lambda done: with_biases(done, found, given)
 
 
 def scaled_problem(problem: Rows, center: Center, scale: Scale) -> tuple[Rows, FeatureScaling]:

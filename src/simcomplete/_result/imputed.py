@@ -21,7 +21,8 @@ class WithValues:
         """Return the rows with expected values in the place of missing ones.
 
         The values are those of `simcomplete.PosteriorImputer` fitted to the same rows, whatever the units of the
-        features. They are learnt when they are asked for, which takes about as long as the completion.
+        features; of method "shrunk" those of a model for ratings. They are learnt when they are asked for, which takes
+        about as long as the completion. What ``biases=`` took out is in them again.
 
         Parameters
         ----------
@@ -49,8 +50,8 @@ class WithValues:
         fitted = self.model
         if not hasattr(fitted, "imputed"):
             raise InputError(
-                f"this result of {self.method!r} holds no missing values: only 'posterior' of samples has them, "
-                "unless it was saved with candidates=False; use "
+                f"this result of {self.method!r} holds no missing values: only 'posterior' of samples has them, unless "
+                "it was saved with candidates=False, and 'shrunk' until it is saved; use "
                 "complete(..., method='posterior'), or PosteriorImputer to fill in a table"
             )
         wanted = positions_of(self._resolve(rows, "rows"))

@@ -14,7 +14,7 @@ import array_api_compat.numpy
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._rows import passes
+from simcomplete._rows import passes, xp
 from simcomplete._rows.array_like import ArrayLike, Transposed, as_operand
 from simcomplete._rows.budget import block_bytes, require, row_blocks
 from simcomplete._rows.mapped import mapped_file
@@ -271,6 +271,16 @@ class HeldRows(RowTable):
     def whole(self) -> Array:
         """Return the array."""
         return self.array
+
+    def without_values(self) -> NDArray[np.int64]:
+        """Positions of rows of which nothing is known."""
+        return xp.rows_without_values(self.array)
+
+    def known_counts(self) -> NDArray[np.int64]:
+        """How many values every row has."""
+        xp, X = self.xp, self.array
+        blocks = row_blocks(self.n, 10 * self.d, like=X)
+        return np.concatenate([to_numpy(xp.sum(xp.astype(~xp.isnan(X[i, :]), xp.int64), axis=1)) for i in blocks])
 
     def in_memory(self) -> HeldRows:
         """These rows."""

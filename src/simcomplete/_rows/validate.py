@@ -18,7 +18,7 @@ from simcomplete._rows.budget import row_blocks
 from simcomplete._rows.cells import complex_message, numeric
 from simcomplete._rows.files import open_rows
 from simcomplete._rows.frames import is_frame, read_frame
-from simcomplete._rows.sparse import dense_rows
+from simcomplete._rows.sparse import SparseRows, dense_rows, sparse_rows
 from simcomplete._rows.square import in_row_order
 from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.xp import Array, is_array, is_dask, namespace, to_numpy
@@ -50,7 +50,9 @@ def as_rows(X: Any, name: str = "X", *, complete: bool = False, id: Any = None, 
         Float values and, of a frame, the labels of rows and the names of columns.
     """
     if type(X) is not np.ndarray and (hasattr(X, "tocsr") or is_frame(X)):
-        table = HeldRows(dense_rows(X, name, missing)) if hasattr(X, "tocsr") else read_frame(X, name, id, missing)
+        table = sparse_rows(X, name, missing) if hasattr(X, "tocsr") else read_frame(X, name, id, missing)
+        if isinstance(table, SparseRows) and not complete:  # which is checked, and stays as it is stored
+            return table
     elif is_out_of_core(X):  # these rows are checked when they are read
         return _not_empty(open_rows(X, name, complete), name)
     else:
@@ -62,9 +64,9 @@ def as_rows(X: Any, name: str = "X", *, complete: bool = False, id: Any = None, 
                 f"rows are samples and columns are features{hint}"
             )
         table = HeldRows(values)
-    unusual = _refuse_infinities(_not_empty(table, name).array_like, name)
+    unusual = _refuse_infinities(_not_empty(table, name).whole(), name)
     if complete and unusual:
-        _refuse_missing(table.array_like, name)
+        _refuse_missing(table.whole(), name)
     return table
 
 

@@ -18,6 +18,7 @@ from simcomplete._rows.frames import FrameRows
 from simcomplete._rows.frames_out import as_given
 from simcomplete._rows.matching import in_order_of
 from simcomplete._rows.progress import track
+from simcomplete._rows.sparse import SparseRows
 from simcomplete._rows.table import HeldRows, RowTable, as_row_table
 from simcomplete._rows.validate import as_rows, same_width
 from simcomplete._rows.xp import Array, astype, namespace, set_diagonal, to_numpy, zeros
@@ -174,17 +175,16 @@ def overlap_matrix(
     samples: RowTable, measure: Measure, *, dtype: Any = None, progress: bool | None = None
 ) -> tuple[Array, Evidence]:
     """S0 of the spectral problem: as `overlap_similarity`, with diagonal 0 for rows without any evidence."""
-    n = samples.n
-    X = samples.whole() if dtype is None else astype(samples.whole(), dtype)
+    n, xp = samples.n, samples.xp
+    dtype = samples.dtype if dtype is None else dtype
     require(
-        n * n * (4 if X.dtype == namespace(X).float32 else 8),
+        n * n * (4 if dtype == xp.float32 else 8),
         f"the {n} x {n} similarity matrix",
         "complete fewer rows at a time, or give complete rows as candidates: that form needs no such matrix",
     )
-    S = zeros(X, (n, n))
-    xp = namespace(X)
+    S = zeros(samples.read(0, 1), (n, n), dtype)
     tally = _Tally(n)
-    for i, block, supported in _triangle(X, measure, progress):
+    for i, block, supported in _triangle(samples, measure, progress, dtype):
         width = i.stop - i.start
         # Both halves of the square on the diagonal are computed: average them, symmetric to the bit.
         square = (block[:, :width] + block[:, :width].T) / 2
@@ -202,7 +202,7 @@ def overlap_matrix(
 def overlap_evidence(samples: RowTable, measure: Measure, *, progress: bool | None = None) -> Evidence:
     """What `overlap_matrix` would stand on, without holding the matrix."""
     tally = _Tally(samples.n)
-    for i, _, supported in _triangle(samples.whole(), measure, progress):
+    for i, _, supported in _triangle(samples, measure, progress, samples.dtype):
         tally.add(i, supported)
     return tally.evidence(measure)
 
@@ -237,12 +237,26 @@ def supported_blocks(
             yield new, others, to_unit_interval(S) if measure.positive else S, supported
 
 
-def _triangle(X: Array, measure: Measure, progress: bool | None) -> Iterator[tuple[slice, Array, Array]]:
+def _triangle(
+    samples: RowTable, measure: Measure, progress: bool | None, dtype: Any
+) -> Iterator[tuple[slice, Array, Array]]:
     """Rows, their similarities with all rows from there on, and which pairs have evidence."""
-    rows = prepare_rows(X, measure)
-    n = int(X.shape[0])
-    for i, j in track(list(triangle_blocks(n, 6 * n * 8, like=X)), "similarities", progress):
-        yield i, *cross(part(rows, i), part(rows, j), measure)
+    n, d, sparse = samples.n, samples.d, isinstance(samples, SparseRows)
+    rows = None if sparse else prepare_rows(astype(samples.whole(), dtype), measure)
+    for i, j in track(list(triangle_blocks(n, 6 * n * 8, like=samples)), "similarities", progress):
+        if rows is not None:
+            yield i, *cross(part(rows, i), part(rows, j), measure)
+            continue
+        # Dense rows of NaN are made of few rows at a time, and again for every block: that is little beside products.
+        some, found = prepare_rows(astype(samples.read(i.start, i.stop), dtype), measure), []
+        if j == i:  # of the same array, as above: the same bits
+            yield i, *cross(some, some, measure)
+            continue
+        for k in row_blocks(j.stop - j.start, 8 * TEMPORARIES * (d + i.stop - i.start)):
+            others = samples.read(j.start + k.start, j.start + k.stop)
+            found.append(cross(some, prepare_rows(astype(others, dtype), measure), measure))
+        S, supported = (np.concatenate(parts, axis=1) for parts in zip(*found, strict=True))
+        yield i, S, supported
 
 
 class _Tally:
