@@ -31,6 +31,7 @@ LAYERS = [
     ["_result/store", "_result/summary", "_result/frames", "_result/plots"],
     ["_result/duplicates"],
     ["index"],
+    ["_result/searching"],
     ["_result/completion"],
     ["_result/load", "_result/__init__"],
     ["_method"],
@@ -122,6 +123,7 @@ PUBLIC_NAMES = {
     "duplicates",
     *("nearest_correlation", "nearest_covariance", "shrink_to_valid", "factor_correlation", "Repair"),
     "NearestCorrelation",
+    "PosteriorKernel",
     *(PUBLIC_MODULES - {"index"}),
 }
 

@@ -32,6 +32,7 @@ if _TYPE_CHECKING:
         NearestCorrelation,
         PosteriorCompleter,
         PosteriorImputer,
+        PosteriorKernel,
         SimilarityCompleter,
         SMCNmF,
     )
@@ -41,6 +42,7 @@ _ESTIMATORS = (
     "NearestCorrelation",
     "PosteriorCompleter",
     "PosteriorImputer",
+    "PosteriorKernel",
     "SMCNN",
     "SMCNmF",
     "SimilarityCompleter",
@@ -53,6 +55,7 @@ __all__ = [
     "NearestCorrelation",
     "PosteriorCompleter",
     "PosteriorImputer",
+    "PosteriorKernel",
     "Repair",
     "SMCNmF",
     "SimilarityCompleter",

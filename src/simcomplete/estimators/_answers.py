@@ -21,7 +21,7 @@ from simcomplete.errors import InputError
 class PosteriorAnswers:
     """Similarities of new rows with the fitted candidates, and how sure they are."""
 
-    def search(self: Any, X: Any, k: int = 10) -> Neighbours:
+    def search(self: Any, X: Any, k: int = 10, *, above: float | None = None) -> Neighbours:
         """Find the `k` most similar candidates of rows with missing values.
 
         Parameters
@@ -30,13 +30,18 @@ class PosteriorAnswers:
             Rows with NaN where a value is missing.
         k : int
             How many; more than there are candidates gives all of them.
+        above : float, optional
+            A similarity: the probability that the true one is larger is computed as well.
 
         Returns
         -------
         Neighbours
-            `ids` and `scores`, both (n_new, k), best first.
+            `ids` and `scores`, both (n_new, k), best first; with `above` also `probability`, of the same shape, and
+            `to_frame()`.
         """
         k = check_k(k)
+        if above is not None:
+            return self._answer(X).search(min(k, len(self.candidates_)), above=above)  # type: ignore[no-any-return]
         u = self.transform(X)
         return among(u, self.candidates_, min(k, len(self.candidates_)))
 

@@ -118,8 +118,8 @@ class PosteriorCompleter(
         y : Ignored
             Here by convention.
         masks : array of bool, shape (n_masks, n_features), optional
-            Patterns to calibrate for, True where observed. When left out, those of the incomplete rows, or random ones
-            with rates from .1 to .95 where all are complete.
+            Patterns to calibrate for, True where observed; or rows whose gaps are such patterns. When left out, those
+            of the incomplete rows, or random ones with rates from .1 to .95 where all are complete.
 
         Returns
         -------
@@ -194,8 +194,8 @@ class PosteriorCompleter(
 
         Parameters
         ----------
-        masks : array of bool, shape (n_masks, n_features), optional
-            As in `fit`.
+        masks : array of shape (n_masks, n_features), optional
+            As in `fit`; rows that came to `transform` lately make it right for those that will come.
 
         Returns
         -------

@@ -72,7 +72,7 @@ def remarkable(distances: Matrix, common: NDArray[np.int64]) -> Matrix:
     Examples
     --------
     >>> remarkable(np.array([0.02, 0.0]), np.array([20, 3])).round(1)
-    array([-84. , -15.9])
+    array([-84.1, -15.9])
     """
     near = np.log((np.minimum(distances, STRANGERS) + AGREED) / (STRANGERS + AGREED))
     return np.where(np.isfinite(distances), common * near, np.inf)
