@@ -34,6 +34,7 @@ LAYERS = [
     ["_result/store", "_result/summary", "_result/frames", "_result/plots"],
     ["_result/duplicates"],
     ["index"],
+    ["_result/searching"],
     ["_result/completion"],
     ["_result/__init__"],
     ["_method"],
@@ -127,7 +128,7 @@ PUBLIC_NAMES = {
     *("PosteriorCompleter", "PosteriorImputer", "pool", "SMCNN", "SMCNmF", "SimilarityCompleter", "__version__"),
     "duplicates",
     *("nearest_correlation", "nearest_covariance", "shrink_to_valid", "factor_correlation", "Repair"),
-    *("NearestCorrelation", "correlation", "covariance", "Estimate"),
+    *("NearestCorrelation", "PosteriorKernel", "correlation", "covariance", "Estimate"),
     *(PUBLIC_MODULES - {"index"}),
 }
 

@@ -34,6 +34,7 @@ if _TYPE_CHECKING:
         NearestCorrelation,
         PosteriorCompleter,
         PosteriorImputer,
+        PosteriorKernel,
         SimilarityCompleter,
         SMCNmF,
     )
@@ -43,6 +44,7 @@ _ESTIMATORS = (
     "NearestCorrelation",
     "PosteriorCompleter",
     "PosteriorImputer",
+    "PosteriorKernel",
     "SMCNN",
     "SMCNmF",
     "SimilarityCompleter",
@@ -56,6 +58,7 @@ __all__ = [
     "NearestCorrelation",
     "PosteriorCompleter",
     "PosteriorImputer",
+    "PosteriorKernel",
     "Repair",
     "SMCNmF",
     "SimilarityCompleter",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 
+import numpy as np
 import pytest
 
 import simcomplete as sc
@@ -81,3 +82,18 @@ def test_bad_input(saved, arguments, word, fails):
 def test_a_damaged_folder(saved, folder, fails):
     (folder / "out" / "factor.npy").write_bytes(b"no")
     assert "factor.npy" in fails("search", "out")
+
+
+def test_probabilities_are_a_column(folder, run, as_json):
+    rng = np.random.default_rng(0)
+    P, Q = rng.random((60, 6)), rng.random((3, 6))
+    np.save("many.npy", P)
+    np.save("some.npy", np.where(rng.random(Q.shape) < 0.4, np.nan, Q))
+    run("complete", "many.npy", "some.npy", "-o", "done", "--method", "posterior")
+    document = as_json("search", "done", "-k", "2", "--above", "0.9")
+    want = sc.load("done").search(2, above=0.9).probability
+    assert document["above"] == 0.9
+    assert [[near["probability"] for near in query["nearest"]] for query in document["queries"]] == want.tolist()
+    assert run("search", "done", "--above", "0.9").stdout.split()[:7][-1] == "probability"
+    assert as_json("search", "done", "--order", "balanced")["k"] == 10
+    assert "--order" in run("search", "done", "--order", "best", code=2).stderr

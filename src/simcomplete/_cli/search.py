@@ -29,6 +29,10 @@ def search(
     rows: Annotated[
         str | None, typer.Option(metavar="ROWS", help="Which queries, counted from 0: 3, or 0,5, or 10:20.")
     ] = None,
+    above: Annotated[
+        float | None, typer.Option(help="A similarity: add the probability that the true one is larger.")
+    ] = None,
+    order: Annotated[str, typer.Option(help="similarity, or balanced where candidates are incomplete.")] = "similarity",
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write .csv, .parquet or .json instead; - prints CSV."),
@@ -44,11 +48,19 @@ def search(
             raise InputError("--output - and --json both write to standard output; leave one out")
     done = load(saved)
     wanted = list(range(done.n_queries)) if rows is None else parse_positions(rows, done.n_queries)
-    neighbours = _neighbours(done, wanted, k)
+    neighbours = _neighbours(done, wanted, k, above, order)
     document = {"method": done.method, "k": k, "queries": neighbours}
     head = ["query", "rank", "candidate", "score", *(["low", "high"] if done.interval_model is not None else [])]
+    head += [] if above is None else ["probability"]
+    if above is not None:
+        document["above"] = above
     records = [
-        (_row_name(query), rank, _row_name(hit), *(hit[name] for name in ("similarity", "low", "high") if name in hit))
+        (
+            _row_name(query),
+            rank,
+            _row_name(hit),
+            *(hit[name] for name in ("similarity", "low", "high", "probability") if name in hit),
+        )
         for query in neighbours
         for rank, hit in enumerate(query["nearest"], start=1)
     ]
@@ -66,12 +78,14 @@ def search(
         print_line(f"saved: {output}")
 
 
-def _neighbours(done: Completion, wanted: list[int], k: int) -> list[dict[str, Any]]:
+def _neighbours(done: Completion, wanted: list[int], k: int, above: float | None, order: str) -> list[dict[str, Any]]:
     first = done.n - done.n_queries  # the first query; 0 where every row is a query
-    found = done.search(k=k, rows=[first + i for i in wanted])
+    found = done.search(k=k, rows=[first + i for i in wanted], above=above, order=order)
     numbers = {"similarity": found.scores}
     if done.interval_model is not None:
         numbers["low"], numbers["high"] = found.bounds(done.interval_model, LEVEL)
+    if found.probability is not None:
+        numbers["probability"] = found.probability
     return [
         {
             "row": i,

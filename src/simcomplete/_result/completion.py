@@ -8,39 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete import index as vectors
 from simcomplete._result import frames, plots, store, views
 from simcomplete._result.certificate import Certificate
-from simcomplete._result.frames import Searched, SearchResult
 from simcomplete._result.imputed import WithValues
 from simcomplete._result.intervals import IntervalModel, check_level, required
 from simcomplete._result.matrix import Selection, SymmetricMatrix
 from simcomplete._result.new_queries import TakesQueries
 from simcomplete._result.probabilities import Probabilities
-from simcomplete._result.rows import positions_of, refuse_two_readings, resolve_rows
-from simcomplete._result.search import nearest, rows_or_queries, scope
+from simcomplete._result.rows import refuse_two_readings, resolve_rows
+from simcomplete._result.searching import WithSearch
 from simcomplete._result.status import Status
 from simcomplete._result.summary import completion_html, rank_in_words, summary
-from simcomplete._result.unobserved import unanswered
 from simcomplete._result.validity import Validity, validate
-from simcomplete._rows.progress import one_bar
 from simcomplete._rows.scaling import FeatureScaling
 from simcomplete._rows.table import as_row_table
 from simcomplete._rows.xp import Array
 from simcomplete._similarity.exact import CandidateBlock, CandidateRows
 from simcomplete._similarity.measure import Evidence
-from simcomplete.index._completed import IndexCache, kind_of
 
 
 @dataclass(frozen=True, eq=False)
-class Completion(Probabilities, WithValues, TakesQueries):
+class Completion(WithSearch, Probabilities, WithValues, TakesQueries):
     """Completed similarities: candidates first, then queries, in input order.
 
     ``S = F diag(signs) F^T + diag(diagonal)``, or a dense matrix where a method has no factor (then `factor` is
@@ -193,53 +188,6 @@ class Completion(Probabilities, WithValues, TakesQueries):
         view = self.view(unit_diagonal=unit_diagonal, keep_candidates=keep_candidates, clip=clip) if other else self
         return view.matrix.block(self._resolve(rows, "rows"), self._resolve(cols, "cols"))
 
-    def search(self, k: int = 10, rows: Any = None, *, index: Any = None, progress: bool | None = None) -> SearchResult:
-        """Find the `k` most similar candidates of every query.
-
-        Parameters
-        ----------
-        k : int
-            How many; at most as many as there are candidates.
-        rows : {"candidates", "queries"}, positions, labels or pair, optional
-            Rows to search for; the queries when left out. A row is never its own neighbour.
-        index : {"faiss", "faiss-ivf", "faiss-hnsw"} or VectorIndex, optional
-            Search through FAISS: exact, by lists or by a graph; the index is built once and kept. Or search through
-            what `simcomplete.index.over` built.
-        progress : bool, optional
-            None shows progress on a terminal, False never.
-
-        Returns
-        -------
-        SearchResult
-            A pair: `ids`, int64 (rows, k), positions among the candidates, best first, ties by lower id; `scores`
-            beside. A row of which nothing was observed has no neighbours, and is none: id -1, score NaN. `to_frame()`
-            gives one line for every neighbour, with labels and intervals.
-        """
-        wanted = positions_of(self._resolve(rows_or_queries(rows, self.n_queries), "rows"))
-        k, among = scope(k, wanted, self.n_candidates)
-        blind, candidates = self.unobserved, slice(0, self.n_candidates)
-        absent = None if blind is None or blind[0] >= self.n_candidates else blind[blind < self.n_candidates]
-        with one_bar(progress):
-            if isinstance(index, str):
-                index = self._indexes.get(kind_of(index), progress)
-            find = nearest if index is None else partial(vectors.nearest, index=index)
-            found = find(self.matrix, wanted, candidates, k, exclude_self=among, absent=absent, progress=progress)
-        ids, scores = found if blind is None else unanswered(*found, np.isin(wanted, blind))
-        first, model = self.n - self.n_queries, self.interval_model
-        return SearchResult(ids, scores, Searched(wanted, self.n_candidates, first, self.labels, self.frame, model))
-
-    def export_index(self, path: str | Path, kind: vectors.Kind = "flat", *, overwrite: bool = False) -> dict[str, Any]:
-        """Write the candidates as a FAISS file, and beside it a note that says how queries are put to it.
-
-        Parameters
-        ----------
-        path, overwrite : path, bool
-            The file to make, and whether to replace one; see `simcomplete.index.export` for the note, returned too.
-        kind : {"flat", "ivf", "hnsw"}
-            As in `simcomplete.index.build`.
-        """
-        return vectors.export(self._indexes.get(kind), path, signs=self.signs, overwrite=overwrite)
-
     def interval(self, level: float = 0.9, rows: Any = None, cols: Any = None) -> tuple[Array, Array]:
         """Return error bars of the similarities of queries with candidates, or of all rows with all.
 
@@ -290,10 +238,6 @@ class Completion(Probabilities, WithValues, TakesQueries):
             f"Completion(method={self.method!r}, candidates={self.n_candidates}, queries={self.n_queries}, "
             f"rank={rank_in_words(self)}, status={self.status.code!r})"
         )
-
-    @cached_property
-    def _indexes(self) -> IndexCache:
-        return IndexCache(self.matrix, slice(0, self.n_candidates))
 
     def _resolve(self, rows: Any, name: str) -> Selection:
         return resolve_rows(rows, name, self.n, self.n_candidates, self.all_rows_are_queries, self.labels)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,6 +76,8 @@ class Searched:
     labels: list[str] | None = None
     frame: str | None = None
     interval_model: IntervalModel | None = None
+    probability: NDArray[np.float64] | None = None
+    positions: NDArray[np.int64] | None = None  # of the candidates, where their ids are others
 
     def names(self, positions: NDArray[np.int64]) -> list[Any]:
         """Labels of rows by position in the result; without labels their number among candidates or queries."""
@@ -99,38 +101,64 @@ class SearchResult(Neighbours):
     def __reduce__(self) -> tuple[Any, ...]:
         return SearchResult, (self.ids, self.scores, self.searched)
 
+    @property
+    def positions(self) -> NDArray[np.int64]:
+        """Positions of the neighbours in the result; -1 where there is none."""
+        return self.ids if self.searched.positions is None else self.searched.positions
+
+    def named(self, ids: NDArray[Any]) -> SearchResult:
+        """The same with other ids than positions."""
+        return SearchResult(ids, self.scores, replace(self.searched, positions=self.positions))
+
+    @property
+    def probability(self) -> NDArray[np.float64] | None:
+        """P(true similarity > above), shaped as `ids`; None where `above` was not given."""
+        return self.searched.probability
+
     def columns(self, level: float = 0.9) -> dict[str, Any]:
         """The columns of the frame, by name."""
         about = self.searched
-        rows = np.arange(len(self.ids)) if about.rows is None else about.rows
-        which, place = np.nonzero(self.ids >= 0)  # rows of which nothing is known have no neighbours
-        ids, scores = self.ids[which, place], self.scores[which, place]
+        rows = np.arange(len(self.positions)) if about.rows is None else about.rows
+        which, place = np.nonzero(self.positions >= 0)  # rows of which nothing is known have no neighbours
+        ids, scores = self.positions[which, place], self.scores[which, place]
         table: dict[str, Any] = {
             "query": about.names(rows[which]),
             "rank": place + 1,
-            "candidate": about.names(ids),
+            "candidate": about.names(ids) if about.positions is None else self.ids[which, place].tolist(),
             "score": scores,
         }
         if about.interval_model is not None:
             table["low"], table["high"] = (end[which, place] for end in self.bounds(about.interval_model, level))
+        if about.probability is not None:
+            table["probability"] = about.probability[which, place]
         return table
 
     def bounds(self, model: IntervalModel, level: float = 0.9) -> tuple[NDArray[Any], NDArray[Any]]:
         """Intervals of all neighbours, by the place that each has among the complete ones."""
-        about, level = self.searched, check_level(level)
-        rows, first = np.arange(len(self.ids)) if about.rows is None else about.rows, about.first_query
+        level = check_level(level)
+        kind, spread, n = self.placed(model)
+        z = model.table(np.array([(1 - level) / 2, (1 + level) / 2]), n)
+        return moved(self.scores, spread * z[kind, 0]), moved(self.scores, spread * z[kind, 1])
+
+    def placed(self, model: IntervalModel) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
+        """Which row of the table of errors each neighbour has, its spread, and how many complete rows there are."""
+        about = self.searched
+        rows, first = np.arange(len(self.positions)) if about.rows is None else about.rows, about.first_query
         n = about.n_candidates if first else int(np.sum(model.spread == 0))
-        complete = model.exact(self.ids, first) & (self.ids >= 0)
+        order = np.argsort(-self.scores, axis=1, kind="stable")  # of a balanced search they come in another one
+        complete = np.take_along_axis(model.exact(self.positions, first) & (self.positions >= 0), order, axis=1)
+        falling = np.take_along_axis(self.scores, order, axis=1)
         before: NDArray[np.int64] = np.cumsum(complete, axis=1) - complete
-        tied = np.diff(self.scores.round(TIED), axis=1, prepend=np.inf) == 0  # they have the place of the first of them
-        place = np.maximum.accumulate(np.where(tied, 0, before), axis=1)
+        tied = np.diff(falling.round(TIED), axis=1, prepend=np.inf) == 0  # they have the place of the first of them
+        place = np.empty_like(before)
+        np.put_along_axis(place, order, np.maximum.accumulate(np.where(tied, 0, before), axis=1), axis=1)
+        complete = model.exact(self.positions, first) & (self.positions >= 0)
         kind = np.searchsorted(RankedErrors.edges(max(n, 1)), place, side="right")
         kind = np.where(complete & ~model.exact(rows, first)[:, None], kind, FINE)
-        spread = np.zeros(self.ids.shape)
-        for i, near in enumerate(self.ids):
+        spread = np.zeros(self.positions.shape)
+        for i, near in enumerate(self.positions):
             spread[i] = model.spread_of(rows[i : i + 1], near, first)[0]
-        z = model.table(np.array([(1 - level) / 2, (1 + level) / 2]), max(n, 1))
-        return moved(self.scores, spread * z[kind, 0]), moved(self.scores, spread * z[kind, 1])
+        return kind, spread, max(n, 1)
 
     def to_frame(self, level: float = 0.9) -> Any:
         """Return one line for every neighbour, in a frame of the kind that the samples came in.
@@ -144,8 +172,9 @@ class SearchResult(Neighbours):
         -------
         frame
             Columns `query`, `rank` (from 1), `candidate`, `score`; also `low` and `high` where the result has
-            intervals. Rows are named by their labels; where there are none, by their number among the queries or the
-            candidates. Rows of which nothing is known have no neighbours, and no line.
+            intervals, and `probability` where the search was given `above`. Rows are named by their labels; where there
+            are none, by their number among the queries or the candidates. Rows of which nothing is known have no
+            neighbours, and no line.
 
         Examples
         --------

@@ -94,22 +94,12 @@ class Probabilities:
         >>> p.shape, bool(((p >= 0) & (p <= 1)).all())
         ((2, 60), True)
         """
-        if isinstance(above, bool) or not isinstance(above, (int, float, np.floating)) or not np.isfinite(above):
-            raise InputError(f"above={above!r} must be a number, such as 0.9")
+        t = check_threshold(above)
         picked, among = _picked(self, rows, cols)
         levels = np.linspace(0, 1, LEVELS_KEPT)
-        regression = threshold_regression(self, float(above))
-        found = []
-        for pairs, z in pair_blocks(self, picked, among, levels):
-            p = share_beyond(pairs, float(above), z, levels)
-            if regression is not None:
-                b, far = regression
-                ranked = (pairs.kind < FINE) & (pairs.spread > 0) & (p > 0) & (p < 1)
-                mine = p[ranked]
-                told = of_threshold(mine, pairs.spread[ranked]) @ b
-                p[ranked] = logistic((1 - far) * logit(mine) + far * told)
-            found.append(p)
-        return np.concatenate(found)
+        regression = threshold_regression(self, t)
+        blocks = pair_blocks(self, picked, among, levels)
+        return np.concatenate([set_right(pairs, t, z, levels, regression) for pairs, z in blocks])
 
     def std(self: Any, rows: Any = None, cols: Any = None) -> NDArray[np.float64]:
         """Return the standard deviation of true similarities around their expectation.
@@ -210,6 +200,38 @@ class Probabilities:
             X = play.features(S, mine, spread[row], None)
             out[row, mine] = logistic(X @ b)
         return out
+
+
+def check_threshold(above: Any) -> float:
+    """Return a finite number."""
+    if isinstance(above, bool) or not isinstance(above, (int, float, np.floating)) or not np.isfinite(above):
+        raise InputError(f"above={above!r} must be a number, such as 0.9", about=("above",))
+    return float(above)
+
+
+def share_above(
+    done: Completion, pairs: Pairs, t: float, z: NDArray[np.float64], levels: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """P(true similarity > t) of some pairs of a completion."""
+    return set_right(pairs, t, z, levels, threshold_regression(done, t))
+
+
+def set_right(
+    pairs: Pairs,
+    t: float,
+    z: NDArray[np.float64],
+    levels: NDArray[np.float64],
+    regression: tuple[NDArray[np.float64], float] | None,
+) -> NDArray[np.float64]:
+    """P(true similarity > t) by the table of errors, set right by what simulated pairs told."""
+    p = share_beyond(pairs, t, z, levels)
+    if regression is not None:
+        b, far = regression
+        ranked = (pairs.kind < FINE) & (pairs.spread > 0) & (p > 0) & (p < 1)
+        mine = p[ranked]
+        told = of_threshold(mine, pairs.spread[ranked]) @ b
+        p[ranked] = logistic((1 - far) * logit(mine) + far * told)
+    return p
 
 
 def threshold_regression(done: Completion, t: float) -> tuple[NDArray[np.float64], float] | None:

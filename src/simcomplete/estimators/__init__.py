@@ -9,6 +9,7 @@ estimates a valid covariance matrix, in the manner of sklearn.covariance.
 from simcomplete.estimators._any import SimilarityCompleter
 from simcomplete.estimators._correlation import NearestCorrelation
 from simcomplete.estimators._imputer import PosteriorImputer
+from simcomplete.estimators._kernel import PosteriorKernel
 from simcomplete.estimators._paper import SMCNN, SMCNmF
 from simcomplete.estimators._posterior import PosteriorCompleter
 
@@ -17,6 +18,7 @@ __all__ = [
     "NearestCorrelation",
     "PosteriorCompleter",
     "PosteriorImputer",
+    "PosteriorKernel",
     "SMCNmF",
     "SimilarityCompleter",
 ]

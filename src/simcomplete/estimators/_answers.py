@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._posterior.shared.rows import diagonal_deficit
 from simcomplete._result.completion import Completion
+from simcomplete._result.frames import SearchResult
 from simcomplete._result.intervals import IntervalModel, Match
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.search import Neighbours, among, check_k
-from simcomplete._result.unobserved import without_certainty
+from simcomplete._result.unobserved import unanswered, without_certainty
 from simcomplete._rows.derived import UnitRows
 from simcomplete.errors import InputError
 
@@ -21,7 +22,7 @@ from simcomplete.errors import InputError
 class PosteriorAnswers:
     """Similarities of new rows with the fitted candidates, and how sure they are."""
 
-    def search(self: Any, X: Any, k: int = 10) -> Neighbours:
+    def search(self: Any, X: Any, k: int = 10, *, above: float | None = None) -> Neighbours:
         """Find the `k` most similar candidates of rows with missing values.
 
         Parameters
@@ -30,15 +31,25 @@ class PosteriorAnswers:
             Rows with NaN where a value is missing.
         k : int
             How many; more than there are candidates gives all of them.
+        above : float, optional
+            A similarity: the probability that the true one is larger is computed as well.
 
         Returns
         -------
         Neighbours
             `ids` and `scores`, both (n_new, k), best first: the ids that candidates were given, or their positions.
+            With `above` also `probability`, of the same shape, and `to_frame()`. A row of which nothing is observed
+            has no neighbours: id -1, or None where ids are text, and score NaN.
         """
         k = check_k(k)
-        u = self.transform(X)
-        found = among(u, self.candidates_, min(k, len(self.candidates_)))
+        if above is not None:
+            likely: SearchResult = self._answer(X).search(min(k, len(self.candidates_)), above=above)
+            return likely if self.ids_ is None else likely.named(self.ids_.named(likely.ids))
+        Q = self._checked(X, reset=False)
+        found = among(self.transform(X), self.candidates_, min(k, len(self.candidates_)))
+        blind = np.isnan(Q).all(axis=1)
+        if blind.any():
+            found = Neighbours(*unanswered(*found, blind))
         return found if self.ids_ is None else found._replace(ids=self.ids_.named(found.ids))
 
     def similarity(self: Any, X: Any) -> NDArray[Any]:

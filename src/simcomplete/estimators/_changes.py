@@ -15,6 +15,7 @@ from simcomplete._posterior.extend import PosteriorExtension
 from simcomplete._posterior.shared.rows import PosteriorModel, Vectors
 from simcomplete._rows.scaling import Center, FeatureScaling, Scale, learn_scaling
 from simcomplete._rows.table import RowTable
+from simcomplete._rows.validate import as_array
 from simcomplete._similarity.measure import Measure, Metric
 from simcomplete.errors import InputError
 
@@ -64,14 +65,18 @@ class RowChanges:
 
 
 def masks_to_show(masks: Any, d: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Masks to calibrate for: those given, checked, or random ones."""
+    """Masks to calibrate for: those given, or the gaps of rows that are given, checked; or random ones."""
     if masks is None:
         hidden = rng.uniform(*RATES, size=(PATTERNS, 1))
         return np.asarray(rng.random((PATTERNS, d)) >= hidden)
     shown = np.asarray(masks)
+    if shown.dtype != bool and shown.ndim == 2 and shown.shape[1] == d:
+        rows = as_array(masks, "masks")
+        gaps = np.isnan(rows).any(axis=1)
+        shown = ~np.isnan(rows[gaps]) if gaps.any() else shown
     if shown.dtype != bool or shown.ndim != 2 or shown.shape[1] != d or len(shown) == 0:
         raise InputError(
-            f"masks must be booleans of shape (patterns, {d}), True where observed; "
+            f"masks must be booleans of shape (patterns, {d}), True where observed, or rows with missing values; "
             f"got {shown.dtype} of shape {shown.shape}"
         )
     return shown

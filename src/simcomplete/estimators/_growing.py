@@ -72,8 +72,8 @@ class GrowingCandidates:
 
         Parameters
         ----------
-        masks : array of bool, shape (n_masks, n_features), optional
-            As in `fit`.
+        masks : array of shape (n_masks, n_features), optional
+            As in `fit`; rows that came to `transform` lately make it right for those that will come.
 
         Returns
         -------

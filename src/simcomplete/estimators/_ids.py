@@ -56,8 +56,10 @@ class RowIds:
         return list(self.values.tolist())
 
     def named(self, positions: NDArray[np.int64]) -> NDArray[Any]:
-        """Ids in the place of positions."""
-        return np.asarray(self.values[positions])
+        """Ids in the place of positions; where these are -1 there is none, and text becomes None."""
+        found = np.asarray(self.values[positions])
+        found[positions < 0] = -1 if found.dtype == np.int64 else None
+        return found
 
     def positions(self, ids: Any) -> NDArray[np.int64]:
         """Positions of some ids, each of which there must be."""

@@ -125,8 +125,8 @@ class PosteriorCompleter(
         y : Ignored
             Here by convention.
         masks : array of bool, shape (n_masks, n_features), optional
-            Patterns to calibrate for, True where observed. When left out, those of the incomplete rows, or random ones
-            with rates from .1 to .95 where all are complete.
+            Patterns to calibrate for, True where observed; or rows whose gaps are such patterns. When left out, those
+            of the incomplete rows, or random ones with rates from .1 to .95 where all are complete.
         ids : sequence of str or int, optional
             An id for every candidate, each once: `search` returns them, and `forget` takes them. Without, candidates
             are known by their position.
