@@ -62,6 +62,7 @@ NO_CENTRED_COPIES = (
 # Every row incomplete, effort="fast": rows as they are, one rank.
 FAST_ROWS: dict[str, Any] = {"ranks": (20,), "spaces": ("raw",)}
 EXPECTED_FITS = 8  # to choose a setting, to calibrate it, and of all rows: seldom fewer or more, for progress alone
+MEMBER_FITS = 7  # of the stack, with and without what is hidden
 
 
 def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
@@ -115,7 +116,8 @@ def from_rows(problem: AllRows, settings: Settings, params: dict[str, Any]) -> C
     centred = problem.measure.metric == "pearson"
     X = np.asarray(centred_rows(problem.table)) if centred else problem.table
     scale = typical_length(np.nan_to_num(X))
-    found = fit_factors(X / scale, settings.rng, params["effort"], progress=settings.progress)
+    own: dict[str, Any] = {"mechanism": params["mechanism"], "progress": settings.progress}
+    found = fit_all_rows(X / scale, settings.rng, params["effort"], **own)
     U = without_constant(found.U) if centred else found.U
     deficit = diagonal_deficit(U)
     return problem.result(
@@ -124,7 +126,7 @@ def from_rows(problem: AllRows, settings: Settings, params: dict[str, Any]) -> C
         SymmetricMatrix(factor=U, diagonal=deficit, unit=True),
         choice=found.choice.as_dict(),
         history=found.history,
-        interval_model=None if found.quantiles is None else IntervalModel(np.sqrt(deficit), found.quantiles),
+        interval_model=None if found.quantiles is None else IntervalModel(found.spread(deficit), found.quantiles),
         status=found.status,
         model=FittedRows(found, scale, (problem.rows,), params["effort"]),
     )
@@ -162,7 +164,7 @@ def fit_rows(
     """Fit a model of rows of which some are incomplete, calibrated for `masks` or for their own."""
     whole = candidates_among(X)
     if whole is None:
-        return fit_factors(X, rng, effort, masks=masks)
+        return fit_all_rows(X, rng, effort, masks=masks)
     masks = ~np.isnan(X[~whole]) if masks is None else masks
     own: dict[str, Any] = {"effort": effort, "objective": objective, "growing": True, "centred": centred}
     model = CandidateModel.fit(HeldRows(X[whole]), masks, rng=rng, **own)
@@ -181,6 +183,26 @@ def fit_factors(
     limits = Limits(ITERATIONS, progress=progress, label="posterior")
     with expect(3 if effort == "fast" else EXPECTED_FITS):
         return complete_rows(X, rng, masks=masks, limits=limits, **(FAST_ROWS if effort == "fast" else {}))
+
+
+def fit_all_rows(
+    X: Matrix,
+    rng: np.random.Generator,
+    effort: str,
+    *,
+    masks: Mask | None = None,
+    mechanism: str = "auto",
+    progress: bool | None = False,
+) -> RowsCompletion:
+    """Fit the factor model of incomplete rows and, unless it should be fast, a stack of others beside it."""
+    if effort == "fast":
+        return fit_factors(X, rng, effort, masks=masks, progress=progress)
+    from simcomplete._posterior.all_rows.mixture import mix_rows  # needed here only
+
+    limits = Limits(ITERATIONS, progress=progress, label="posterior")
+    with expect(EXPECTED_FITS + MEMBER_FITS):
+        single = complete_rows(X, rng, masks=masks, limits=limits)
+        return mix_rows(X, single, rng, masks=masks, limits=limits, tilt=mechanism == "auto")
 
 
 def from_similarities(problem: Similarities, settings: Settings, params: dict[str, Any]) -> Completion:
@@ -283,6 +305,12 @@ METHODS = (
             parameter("effort", "full", Words("full", "fast", "best"), meaning="how much is tried when calibrating"),
             parameter(
                 "objective", "error", Words("error", "recall"), meaning="small squared error, or the ten nearest found"
+            ),
+            parameter(
+                "mechanism",
+                "auto",
+                Words("auto", "random"),
+                meaning="every row incomplete: values may be missing because of what they are, or at random",
             ),
             parameter("copies", False, Flag(), meaning="whether queries may be candidates themselves, with noise"),
             parameter(
