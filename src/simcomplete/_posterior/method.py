@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from simcomplete._method.iterate import Limits
-from simcomplete._method.memory import block
 from simcomplete._method.params import Flag, Number, Parameters, Words, parameter
 from simcomplete._method.problem import AllRows, CandidatesQueries, Problem, Similarities
 from simcomplete._method.settings import Settings
-from simcomplete._method.spec import Method, Sizes
+from simcomplete._method.spec import Method
 from simcomplete._posterior.all_rows.em import ITERATIONS
-from simcomplete._posterior.all_rows.packing import BLOCK
-from simcomplete._posterior.all_rows.select import RANKS, RowsCompletion, complete_rows
+from simcomplete._posterior.all_rows.select import RowsCompletion, complete_rows
 from simcomplete._posterior.all_rows.split import (
-    MIN_COMPLETE_ROWS,
-    MIN_COMPLETE_SHARE,
     CompleteRowsModel,
     candidates_among,
 )
-from simcomplete._posterior.candidates.fitting import (
-    MAX_DRAWN_ROWS,
-    OTHERS,
-    SIMULATED,
-    STREAM_ABOVE_SEARCHED,
-    STREAM_ABOVE_VALUES,
-)
-from simcomplete._posterior.candidates.model import BATCH, PASS_QUERIES, CandidateModel
-from simcomplete._posterior.candidates.moments import RANK, WIDE
+from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._posterior.centred import (
     CentredModel,
     centred_rows,
@@ -38,6 +25,7 @@ from simcomplete._posterior.centred import (
     without_constant,
     without_constant_part,
 )
+from simcomplete._posterior.cost import FAST_ROWS, posterior_memory, work
 from simcomplete._posterior.extend import FittedRows, PosteriorExtension
 from simcomplete._posterior.shared.rows import Effort, Objective, diagonal_deficit, typical_length
 from simcomplete._posterior.similarities.wiener import complete_similarities
@@ -53,14 +41,11 @@ from simcomplete._similarity.measure import Measure
 from simcomplete._types import Mask, Matrix
 from simcomplete.errors import InputError
 
-COPY_ROWS = 30_000  # candidates that are compared with at once when it is learnt how copies look
 MOST_COPIES = 0.99  # the largest share of copies that can be told
 NO_CENTRED_COPIES = (
     "copies=True cannot go with metric='pearson': a copy has the same values, and the mean that correlations take off "
     "depends on which of them are missing; use metric='cosine', or copies=False"
 )
-# Every row incomplete, effort="fast": rows as they are, one rank.
-FAST_ROWS: dict[str, Any] = {"ranks": (20,), "spaces": ("raw",)}
 EXPECTED_FITS = 8  # to choose a setting, to calibrate it, and of all rows: seldom fewer or more, for progress alone
 MEMBER_FITS = 7  # of the stack, with and without what is hidden
 
@@ -158,13 +143,14 @@ def fit_rows(
     effort: Effort,
     objective: Objective,
     masks: Mask | None = None,
+    mechanism: str = "auto",
     *,
     centred: bool = False,
 ) -> RowsCompletion | CompleteRowsModel:
     """Fit a model of rows of which some are incomplete, calibrated for `masks` or for their own."""
     whole = candidates_among(X)
     if whole is None:
-        return fit_all_rows(X, rng, effort, masks=masks)
+        return fit_all_rows(X, rng, effort, masks=masks, mechanism=mechanism)
     masks = ~np.isnan(X[~whole]) if masks is None else masks
     own: dict[str, Any] = {"effort": effort, "objective": objective, "growing": True, "centred": centred}
     model = CandidateModel.fit(HeldRows(X[whole]), masks, rng=rng, **own)
@@ -238,54 +224,6 @@ def posterior_extension(done: Completion, rows: RowTable, measure: Measure) -> P
     fitted = done.model
     model = CentredModel(fitted.model) if measure.metric == "pearson" else fitted.model
     return PosteriorExtension(model, rows, fitted.scale, measure)
-
-
-def work(sizes: Sizes, params: Mapping[str, Any]) -> float:
-    """A Gram matrix in each space, and a Cholesky factor for every simulated mask; wide rows have a low-rank one."""
-    each = sizes.d**3 if sizes.d <= WIDE else sizes.d * 96**2
-    return {"fast": 0.3, "full": 1.0, "best": 5.0}[params["effort"]] * (8.0 * sizes.n * sizes.d**2 + 60.0 * each)
-
-
-def posterior_memory(s: Sizes, params: Mapping[str, Any]) -> float:
-    """By what was given: see the parts."""
-    if (
-        s.form == "similarities"
-    ):  # a copy, and eigenvectors of the candidates' block, of what they leave, and their work
-        return s.n**2 + 8.0 * s.n_candidates**2
-    if s.form == "candidates":
-        return memory_of_candidates(s, params["effort"]) + (COPY_ROWS * s.d if params["copies"] else 0)
-    seen = s.n_candidates + (1 - s.missing) * s.n_queries
-    if s.n_candidates >= max(MIN_COMPLETE_ROWS, MIN_COMPLETE_SHARE * seen):
-        return memory_of_candidates(s, params["effort"]) + 3.0 * s.n * s.d
-    # Second moments of every row's factors, a block at a time, and of every feature's loadings.
-    rank = max(FAST_ROWS["ranks"] if params["effort"] == "fast" else RANKS)
-    moments = (min(rank, s.n, s.d) + 1) ** 2
-    return 11.0 * s.n * s.d + min(7.0 * s.n * moments, 2 * BLOCK / 8) + 5.0 * s.d * moments
-
-
-def memory_of_candidates(s: Sizes, effort: str) -> float:
-    """Cosines of queries, real and simulated, with candidates; second moments; a factorisation for every mask."""
-    d, spaces, wide = s.d, 1 if effort == "fast" else 2, s.d > WIDE
-    streamed = s.n_candidates * d > (STREAM_ABOVE_SEARCHED if effort == "best" else STREAM_ABOVE_VALUES)
-    n = min(s.n, MAX_DRAWN_ROWS) if streamed else s.n
-    simulated = min(SIMULATED, s.n_candidates // 4)
-    asked = min(s.n_queries, PASS_QUERIES) + simulated
-    cosines = 5.0 * n * asked
-    if streamed:
-        cosines = 1.8 * n * asked + 4 * s.n + 0.6 * block(s.n_candidates * (5 * d + 4 * asked))
-    learnt = 85 * simulated * d + 29 * simulated * min(OTHERS, n - simulated) if effort == "best" else 0
-    table = (9 if wide else 2 * spaces) * n * d + (0 if wide else 7 * spaces + 2) * d**2
-    return table + spaces * min(s.n_queries, BATCH) * numbers_per_mask(s) + max(cosines, learnt)
-
-
-def numbers_per_mask(s: Sizes) -> float:
-    """What the factorisation for one mask takes."""
-    d, shown = s.d, (1 - s.missing) * s.d
-    if d > WIDE:
-        return (shown + RANK) * RANK
-    # Up to half of the features a Cholesky factor of what is shown; beyond, the precision of what is hidden as well.
-    beyond = min(max((0.55 - s.missing) / 0.1, 0.0), 1.0)
-    return (1 - beyond) * shown**2 + beyond * (d**2 - shown * (d - shown))
 
 
 METHODS = (

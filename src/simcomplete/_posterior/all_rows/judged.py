@@ -72,7 +72,7 @@ class JudgedPairs:
 
     def sums(self, square: Matrix) -> Vector:
         """Squared lengths of the judged rows."""
-        return np.sum(square * self.count, axis=1)
+        return np.asarray(np.sum(square * self.count, axis=1))
 
     def gaps(self, products: Matrix, sums: Vector) -> Matrix:
         """Errors of cosines; 0 for pairs that do not count."""
@@ -96,7 +96,7 @@ class JudgedPairs:
         sums = nonzero_or_one(self.sums(found.square))
         known = self.sums(found.mean**2) / sums
         scale = np.sqrt(np.maximum(1 - known, LEAST_UNCERTAINTY))
-        return np.abs(self.gaps(self.products(found.mean), sums)) / scale[:, None]
+        return np.asarray(np.abs(self.gaps(self.products(found.mean), sums)) / scale[:, None])
 
 
 class PairErrors(NamedTuple):
@@ -110,7 +110,7 @@ class PairErrors(NamedTuple):
     def of(cls, ratios: Matrix, halved: Matrix, share: Vector, pairs: NDArray[np.bool_]) -> PairErrors:
         """Take errors over the known features, over half of these, and the share that the known ones are of all."""
         mean, half = (max(float(np.mean(each[pairs] ** 2)), 1e-300) for each in (ratios, halved))
-        exponent = float(min(max(np.log2(half / mean), 0.0), 1.0))
+        exponent = float(np.clip(np.log2(half / mean), -1.0, 1.0))
         every = (ratios * (share ** (exponent / 2))[:, None])[pairs]
         return cls(float(np.mean(every**2)), np.quantile(every, QUANTILES), exponent)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._posterior.all_rows.packing import group_numbers, keys
+from simcomplete._posterior.shared.rows import sorted_distinct
 from simcomplete._types import Mask, Matrix
 
 JUDGED = 600  # rows that lose values, at most
@@ -50,8 +50,8 @@ class LostValues:
     def of(cls, X: Matrix, masks: Mask | None, rng: np.random.Generator) -> LostValues | None:
         """Let rows lose values; None where there is too little to learn from."""
         known = ~np.isnan(X)
-        copies = group_numbers(keys(X))
-        first = rng.permutation(np.unique(copies, return_index=True)[1])
+        first, copies = by_value(X)
+        first = rng.permutation(first)
         first = first[(np.nan_to_num(X[first]) != 0).any(axis=1)]
         if masks is None or not len(masks):
             masks = known
@@ -77,3 +77,15 @@ class LostValues:
         gone = table[copies[judged]]
         left = np.where(table[copies], np.nan, X)
         return cls(left, judged, gone, known[judged], np.nan_to_num(X[judged]))
+
+
+def by_value(X: Matrix) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each distinct row comes first, in an order that units do not change, and which of them every row is.
+
+    Examples
+    --------
+    >>> by_value(np.array([[2.0, np.nan], [1.0, 5.0], [2.0, np.nan]]))
+    (array([1, 0]), array([1, 0, 1]))
+    """
+    missing = np.isnan(X)
+    return sorted_distinct(np.concatenate([missing.astype(np.float64), np.where(missing, 0.0, X)], axis=1))

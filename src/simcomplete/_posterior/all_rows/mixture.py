@@ -16,9 +16,9 @@ from simcomplete._method.iterate import Limits
 from simcomplete._posterior.all_rows.calibrate import RowModel
 from simcomplete._posterior.all_rows.em import Factors, fit
 from simcomplete._posterior.all_rows.judged import JudgedPairs, PairErrors, RowMoments, drawn_others
-from simcomplete._posterior.all_rows.lost import LostValues
+from simcomplete._posterior.all_rows.lost import LostValues, by_value
 from simcomplete._posterior.all_rows.members import FeatureUnits, OverFeatures, OverRows, RowMember
-from simcomplete._posterior.all_rows.packing import IncompleteRows, Scaling, keys
+from simcomplete._posterior.all_rows.packing import IncompleteRows, Scaling
 from simcomplete._posterior.all_rows.select import CHOSEN_ON, ENDED_EARLY, RowsCompletion, RowsSetting
 from simcomplete._posterior.all_rows.stack import RowStack
 from simcomplete._posterior.shared.rows import RowValues, Vectors
@@ -129,7 +129,7 @@ def mix_rows(
     tilt : bool
         Whether values may be missing because of what they are.
     """
-    order = np.argsort(keys(X), kind="stable")
+    order = np.argsort(by_value(X)[1], kind="stable")
     rows = X[order][:, single.seen]
     some = rows[np.sort(rng.permutation(len(rows))[:CHOSEN_ON])]
     lost = LostValues.of(some, None if masks is None else masks[:, single.seen], rng)
@@ -253,4 +253,4 @@ def auto_rank(X: Matrix) -> int:
     """A rank for rows: a quarter of the known values of a row or a feature, whichever has fewer; 5 to 40."""
     known, (n, d) = float((~np.isnan(X)).sum()), X.shape
     rank = int(np.clip(RANK_SHARE * known / max(n, d), SMALLEST_RANK, LARGEST_RANK))
-    return max(1, min(rank, (min(n, d) - 1) // 2))
+    return int(max(1, min(rank, (min(n, d) - 1) // 2)))

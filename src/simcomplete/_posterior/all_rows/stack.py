@@ -149,10 +149,8 @@ class RowStack:
         found = replace(self, recipe=replace(self.recipe, weights=weights))
         mean = found._mean(expected, known)
         squares = np.where(H, (truth - mean) ** 2, 0.0)
-        every = [e.variance for e in expected] + [
-            e.variance * e.misfit[:, None] for e in expected if e.misfit is not None
-        ]
-        each = variance_weights(np.stack(every), squares, H)
+        misfits = [e.variance * e.misfit[:, None] for e in expected if e.misfit is not None]
+        each = variance_weights(np.stack([*(e.variance for e in expected), *misfits]), squares, H)
         variances = np.zeros(2 * len(expected))
         with_misfit = [k for k, e in enumerate(expected) if e.misfit is not None]
         variances[[*range(len(expected)), *(len(expected) + k for k in with_misfit)]] = each
