@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simcomplete._posterior.centred import CentredModel
 from simcomplete._posterior.shared.rows import Effort
+from simcomplete._result.completion import Completion
 from simcomplete._rows.table import RowTable
 from simcomplete._rows.xp import to_numpy
 from simcomplete._similarity.measure import Measure
@@ -103,3 +105,10 @@ class FittedRows(NamedTuple):
             parts.append(to_numpy(table.take(own)))
             first += table.n
         return np.asarray(np.concatenate(parts)[place])
+
+
+def posterior_extension(done: Completion, rows: RowTable, measure: Measure) -> PosteriorExtension:
+    """What adds rows to a completion: the model that made it."""
+    fitted = done.model
+    model = CentredModel(fitted.model) if measure.metric == "pearson" else fitted.model
+    return PosteriorExtension(model, rows, fitted.scale, measure)

@@ -2,45 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from simcomplete._method.iterate import Limits
+from simcomplete._method.memory import block
 from simcomplete._method.params import Flag, Number, Parameters, Words, parameter
 from simcomplete._method.problem import AllRows, CandidatesQueries, Problem, Similarities
 from simcomplete._method.settings import Settings
-from simcomplete._method.spec import Method
+from simcomplete._method.spec import Method, Sizes
 from simcomplete._posterior.all_rows.em import ITERATIONS
-from simcomplete._posterior.all_rows.select import RowsCompletion, complete_rows
+from simcomplete._posterior.all_rows.lost import JUDGED
+from simcomplete._posterior.all_rows.packing import BLOCK
+from simcomplete._posterior.all_rows.select import CHOSEN_ON, RANKS, RowsCompletion, complete_rows
 from simcomplete._posterior.all_rows.split import (
+    MIN_COMPLETE_ROWS,
+    MIN_COMPLETE_SHARE,
     CompleteRowsModel,
     candidates_among,
 )
-from simcomplete._posterior.candidates.model import CandidateModel
+from simcomplete._posterior.candidates.fitting import (
+    MAX_DRAWN_ROWS,
+    OTHERS,
+    SIMULATED,
+    STREAM_ABOVE_SEARCHED,
+    STREAM_ABOVE_VALUES,
+)
+from simcomplete._posterior.candidates.model import BATCH, PASS_QUERIES, CandidateModel
+from simcomplete._posterior.candidates.moments import RANK, WIDE
 from simcomplete._posterior.centred import (
-    CentredModel,
     centred_rows,
     centred_table,
     without_constant,
     without_constant_part,
 )
-from simcomplete._posterior.cost import FAST_ROWS, posterior_memory, work
-from simcomplete._posterior.extend import FittedRows, PosteriorExtension
+from simcomplete._posterior.extend import FittedRows, posterior_extension
 from simcomplete._posterior.shared.rows import Effort, Objective, diagonal_deficit, typical_length
-from simcomplete._posterior.similarities.wiener import complete_similarities
+from simcomplete._posterior.similarities.given import from_similarities
 from simcomplete._result.completion import Completion
 from simcomplete._result.intervals import IntervalModel
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
 from simcomplete._rows.derived import UnitRows
 from simcomplete._rows.progress import expect
-from simcomplete._rows.table import HeldRows, RowTable
+from simcomplete._rows.table import HeldRows
 from simcomplete._rows.xp import to_numpy
-from simcomplete._similarity.measure import Measure
 from simcomplete._types import Mask, Matrix
 from simcomplete.errors import InputError
 
+COPY_ROWS = 30_000  # candidates that are compared with at once when it is learnt how copies look
+# Every row incomplete, effort="fast": rows as they are, one rank.
+FAST_ROWS: dict[str, Any] = {"ranks": (20,), "spaces": ("raw",)}
 MOST_COPIES = 0.99  # the largest share of copies that can be told
 NO_CENTRED_COPIES = (
     "copies=True cannot go with metric='pearson': a copy has the same values, and the mean that correlations take off "
@@ -191,39 +205,57 @@ def fit_all_rows(
         return mix_rows(X, single, rng, masks=masks, limits=limits, tilt=mechanism == "auto")
 
 
-def from_similarities(problem: Similarities, settings: Settings, params: dict[str, Any]) -> Completion:
-    """Filter the similarities of queries, given an exact block of candidates."""
-    n_p = problem.n_candidates
-    if problem.n_exact is None or n_p == problem.n:
-        raise InputError("posterior needs to know which rows are exact; give candidates= to complete_similarity()")
-    S = problem.similarities
-    seen = None if problem.overlap is None else np.diag(problem.overlap)
-    found = complete_similarities(
-        S[:n_p, :n_p],
-        S[:n_p, n_p:],
-        None if seen is None else seen[n_p:],
-        None if seen is None else int(seen.max()),
-        rng=settings.rng,
-        effort="fast" if params["effort"] == "fast" else "full",
-        query_diagonal=np.diag(S)[n_p:],
-        exact=True,
-    )
-    uncertainty = np.sqrt(np.maximum(1 - found.lengths**2, 1e-4))
-    return problem.result(
-        "posterior",
-        params,
-        SymmetricMatrix(factor=found.factor, diagonal=found.diagonal),
-        choice=found.as_dict(),
-        interval_model=IntervalModel(uncertainty, found.choice.quantiles),
-        status=Status("computed", "expected similarities by a local Wiener filter, calibrated on the exact block"),
-    )
+def work(sizes: Sizes, params: Mapping[str, Any]) -> float:
+    """A Gram matrix in each space, and a Cholesky factor for every simulated mask; wide rows have a low-rank one."""
+    each = sizes.d**3 if sizes.d <= WIDE else sizes.d * 96**2
+    return {"fast": 0.3, "full": 1.0, "best": 5.0}[params["effort"]] * (8.0 * sizes.n * sizes.d**2 + 60.0 * each)
 
 
-def posterior_extension(done: Completion, rows: RowTable, measure: Measure) -> PosteriorExtension:
-    """What adds rows to a completion: the model that made it."""
-    fitted = done.model
-    model = CentredModel(fitted.model) if measure.metric == "pearson" else fitted.model
-    return PosteriorExtension(model, rows, fitted.scale, measure)
+def posterior_memory(s: Sizes, params: Mapping[str, Any]) -> float:
+    """By what was given: see the parts."""
+    if (
+        s.form == "similarities"
+    ):  # a copy, and eigenvectors of the candidates' block, of what they leave, and their work
+        return s.n**2 + 8.0 * s.n_candidates**2
+    if s.form == "candidates":
+        return memory_of_candidates(s, params["effort"]) + (COPY_ROWS * s.d if params["copies"] else 0)
+    seen = s.n_candidates + (1 - s.missing) * s.n_queries
+    if s.n_candidates >= max(MIN_COMPLETE_ROWS, MIN_COMPLETE_SHARE * seen):
+        return memory_of_candidates(s, params["effort"]) + 3.0 * s.n * s.d
+    # Second moments of every row's factors, a block at a time, and of every feature's loadings.
+    rank = max(FAST_ROWS["ranks"] if params["effort"] == "fast" else RANKS)
+    moments = (min(rank, s.n, s.d) + 1) ** 2
+    own = 11.0 * s.n * s.d + min(7.0 * s.n * moments, 2 * BLOCK / 8) + 5.0 * s.d * moments
+    if params["effort"] == "fast":
+        return own
+    # Two models over features, of 3000 rows at most, and what members expect of the rows that are judged.
+    some = min(s.n, CHOSEN_ON)
+    return own + 6.0 * s.n * s.d + 3.0 * (some + s.d) * moments + 20.0 * min(some, JUDGED) * s.d
+
+
+def memory_of_candidates(s: Sizes, effort: str) -> float:
+    """Cosines of queries, real and simulated, with candidates; second moments; a factorisation for every mask."""
+    d, spaces, wide = s.d, 1 if effort == "fast" else 2, s.d > WIDE
+    streamed = s.n_candidates * d > (STREAM_ABOVE_SEARCHED if effort == "best" else STREAM_ABOVE_VALUES)
+    n = min(s.n, MAX_DRAWN_ROWS) if streamed else s.n
+    simulated = min(SIMULATED, s.n_candidates // 4)
+    asked = min(s.n_queries, PASS_QUERIES) + simulated
+    cosines = 5.0 * n * asked
+    if streamed:
+        cosines = 1.8 * n * asked + 4 * s.n + 0.6 * block(s.n_candidates * (5 * d + 4 * asked))
+    learnt = 85 * simulated * d + 29 * simulated * min(OTHERS, n - simulated) if effort == "best" else 0
+    table = (9 if wide else 2 * spaces) * n * d + (0 if wide else 7 * spaces + 2) * d**2
+    return table + spaces * min(s.n_queries, BATCH) * numbers_per_mask(s) + max(cosines, learnt)
+
+
+def numbers_per_mask(s: Sizes) -> float:
+    """What the factorisation for one mask takes."""
+    d, shown = s.d, (1 - s.missing) * s.d
+    if d > WIDE:
+        return (shown + RANK) * RANK
+    # Up to half of the features a Cholesky factor of what is shown; beyond, the precision of what is hidden as well.
+    beyond = min(max((0.55 - s.missing) / 0.1, 0.0), 1.0)
+    return (1 - beyond) * shown**2 + beyond * (d**2 - shown * (d - shown))
 
 
 METHODS = (

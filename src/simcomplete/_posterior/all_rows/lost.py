@@ -50,7 +50,7 @@ class LostValues:
     def of(cls, X: Matrix, masks: Mask | None, rng: np.random.Generator) -> LostValues | None:
         """Let rows lose values; None where there is too little to learn from."""
         known = ~np.isnan(X)
-        first, copies = by_value(X)
+        first, copies = distinct_by_value(X)
         first = rng.permutation(first)
         first = first[(np.nan_to_num(X[first]) != 0).any(axis=1)]
         if masks is None or not len(masks):
@@ -79,12 +79,12 @@ class LostValues:
         return cls(left, judged, gone, known[judged], np.nan_to_num(X[judged]))
 
 
-def by_value(X: Matrix) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def distinct_by_value(X: Matrix) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Where each distinct row comes first, in an order that units do not change, and which of them every row is.
 
     Examples
     --------
-    >>> by_value(np.array([[2.0, np.nan], [1.0, 5.0], [2.0, np.nan]]))
+    >>> distinct_by_value(np.array([[2.0, np.nan], [1.0, 5.0], [2.0, np.nan]]))
     (array([1, 0]), array([1, 0, 1]))
     """
     missing = np.isnan(X)

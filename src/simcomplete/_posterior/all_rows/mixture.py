@@ -16,7 +16,7 @@ from simcomplete._method.iterate import Limits
 from simcomplete._posterior.all_rows.calibrate import RowModel
 from simcomplete._posterior.all_rows.em import Factors, fit
 from simcomplete._posterior.all_rows.judged import JudgedPairs, PairErrors, RowMoments, drawn_others
-from simcomplete._posterior.all_rows.lost import LostValues, by_value
+from simcomplete._posterior.all_rows.lost import LostValues, distinct_by_value
 from simcomplete._posterior.all_rows.members import FeatureUnits, OverFeatures, OverRows, RowMember
 from simcomplete._posterior.all_rows.packing import IncompleteRows, Scaling
 from simcomplete._posterior.all_rows.select import CHOSEN_ON, ENDED_EARLY, RowsCompletion, RowsSetting
@@ -129,7 +129,7 @@ def mix_rows(
     tilt : bool
         Whether values may be missing because of what they are.
     """
-    order = np.argsort(by_value(X)[1], kind="stable")
+    order = np.argsort(distinct_by_value(X)[1], kind="stable")
     rows = X[order][:, single.seen]
     some = rows[np.sort(rng.permutation(len(rows))[:CHOSEN_ON])]
     lost = LostValues.of(some, None if masks is None else masks[:, single.seen], rng)
