@@ -18,34 +18,36 @@ from simcomplete._posterior.shared.rows import nonzero_or_one, unit_rows
 from simcomplete._types import Matrix, Vector
 
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.4, 1.6, 1.8, 2.0)  # of variances
+LEAST_SHARE = 0.25  # of the features; what was seen on half of the known ones is carried no further
+OPTIMISM = 0.8  # of the errors beyond a level that were seen, because what was chosen was chosen on the same rows
 WEIGHTS = np.linspace(0.0, 1.0, 21)  # of one completion beside another
 
 
 class RowMoments(NamedTuple):
-    """Expected values and expected squares of rows, in units in which the squares of a row add up to 1."""
+    """Expected values and expected squares of rows, in any units."""
 
     mean: Matrix
     square: Matrix
 
     @classmethod
     def of(cls, mean: Matrix, variance: Matrix) -> RowMoments:
-        """Take completed rows and their variances, in any units.
+        """Take completed rows and their variances."""
+        return cls(mean, mean * mean + variance)
+
+    def mixed(self, other: RowMoments, weight: float) -> RowMoments:
+        """These with a weight, and others, in the same units, with the rest of it."""
+        return RowMoments(*(weight * a + (1 - weight) * b for a, b in zip(self, other, strict=True)))
+
+    @property
+    def vectors(self) -> Matrix:
+        """Rows over the root of the sum of their expected squares: unit where all is known.
 
         Examples
         --------
-        >>> RowMoments.of(np.array([[2.0, 1.0]]), np.array([[0.0, 11.0]]))
-        RowMoments(mean=array([[0.5 , 0.25]]), square=array([[0.25, 0.75]]))
+        >>> RowMoments.of(np.array([[2.0, 1.0]]), np.array([[0.0, 11.0]])).vectors
+        array([[0.5 , 0.25]])
         """
-        # In units of the largest value, so that neither tiny nor huge rows leave the range of numbers.
-        top = nonzero_or_one(np.max(np.maximum(np.abs(mean), np.sqrt(variance)), axis=1, initial=0.0))[:, None]
-        m = mean / top
-        square = m * m + variance / top / top
-        whole = nonzero_or_one(square.sum(axis=1))[:, None]
-        return cls(m / np.sqrt(whole), square / whole)
-
-    def mixed(self, other: RowMoments, weight: float) -> RowMoments:
-        """These with a weight, and others with the rest of it."""
-        return RowMoments(*(weight * a + (1 - weight) * b for a, b in zip(self, other, strict=True)))
+        return np.asarray(self.mean / np.sqrt(nonzero_or_one(self.square.sum(axis=1)))[:, None])
 
 
 @dataclass(frozen=True)
@@ -111,8 +113,9 @@ class PairErrors(NamedTuple):
         """Take errors over the known features, over half of these, and the share that the known ones are of all."""
         mean, half = (max(float(np.mean(each[pairs] ** 2)), 1e-300) for each in (ratios, halved))
         exponent = float(np.clip(np.log2(half / mean), -1.0, 1.0))
+        share = np.maximum(share, LEAST_SHARE)
         every = (ratios * (share ** (exponent / 2))[:, None])[pairs]
-        return cls(float(np.mean(every**2)), np.quantile(every, QUANTILES), exponent)
+        return cls(float(np.mean(every**2)), np.quantile(every, 1 - OPTIMISM * (1 - QUANTILES)), exponent)
 
     def expected(self, U: Matrix) -> float:
         """Expected squared error of a similarity between two of these rows: of the size of 1 - |u_i|^2 |u_j|^2."""

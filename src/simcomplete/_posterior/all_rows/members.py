@@ -22,6 +22,7 @@ from simcomplete._posterior.all_rows.packing import (
 )
 from simcomplete._types import Matrix, Vector
 
+RATIOS = (1e-100, 1e100)  # of the lengths of rows in two spaces, so that squares stay in the range of numbers
 PRIOR_ROWS = 2.0  # rows that the mean variance counts for beside those of a feature
 
 
@@ -50,7 +51,7 @@ class OverRows:
     def expect(self, X: Matrix, size: Vector) -> MemberValues:
         """Complete rows."""
         done = self.model.fill(X)
-        ratio = (self.model.scaling.sizes(X) / size)[:, None]
+        ratio = np.clip(self.model.scaling.sizes(X) / size, *RATIOS)[:, None]
         shift = None if isinstance(done.shift, float) else done.shift * ratio
         return MemberValues(done.values * ratio, done.variance * ratio**2, done.misfit, shift)
 

@@ -17,7 +17,7 @@ from simcomplete._posterior.all_rows.calibrate import RowModel
 from simcomplete._posterior.all_rows.em import Factors, fit
 from simcomplete._posterior.all_rows.judged import JudgedPairs, PairErrors, RowMoments, drawn_others
 from simcomplete._posterior.all_rows.lost import LostValues, distinct_by_value
-from simcomplete._posterior.all_rows.members import FeatureUnits, OverFeatures, OverRows, RowMember
+from simcomplete._posterior.all_rows.members import RATIOS, FeatureUnits, OverFeatures, OverRows, RowMember
 from simcomplete._posterior.all_rows.packing import IncompleteRows, Scaling
 from simcomplete._posterior.all_rows.select import CHOSEN_ON, ENDED_EARLY, RowsCompletion, RowsSetting
 from simcomplete._posterior.all_rows.stack import RowStack
@@ -60,15 +60,13 @@ class RowsMixture(RowsCompletion):
 
     def moments(self, X: Matrix) -> RowMoments:
         """Expected values and squares of any rows, NaN where missing, each alone; 0 in features that nobody has."""
-        found = self._moments(X[:, self.seen])
+        known, w = X[:, self.seen], self.weight
+        size = self.stack.scaling.sizes(known)
+        found = [RowMoments.of(*self.stack.values(known)[:2])] if w > 0 else []
+        found += [_single(self.model, known, size)] if w < 1 else []
         mean, square = np.zeros(X.shape), np.zeros(X.shape)
-        mean[:, self.seen], square[:, self.seen] = found
+        mean[:, self.seen], square[:, self.seen] = found[0] if len(found) == 1 else found[0].mixed(found[1], w)
         return RowMoments(mean, square)
-
-    def _moments(self, known: Matrix) -> RowMoments:
-        found = [RowMoments.of(*self.stack.values(known)[:2])] if self.weight > 0 else []
-        found += [_single(self.model, known)] if self.weight < 1 else []
-        return found[0] if len(found) == 1 else found[0].mixed(found[1], self.weight)
 
     def spread(self, deficit: Vector) -> Vector:
         """What intervals of the fitted rows grow with: the way of the tilt counts as unknown too."""
@@ -76,20 +74,15 @@ class RowsMixture(RowsCompletion):
 
     def vectors(self, X: Matrix) -> Vectors:
         """Vectors of any rows, NaN where missing, each alone; of the fitted rows those in `U`."""
-        U = self.moments(X).mean
+        U = self.moments(X).vectors
         return Vectors(U, np.sqrt(np.sum(U * U, axis=1)))
 
     def values(self, X: Matrix) -> RowValues:
         """Expected values of what is missing in any rows, and their variances; NaN in features that nobody has."""
-        single, w = super().values(X), self.weight
-        if w == 0:
-            return single
-        known = X[:, self.seen]
-        size, (m, v, _) = self.stack.scaling.sizes(known)[:, None], self.stack.values(known)
-        mean, variance = single.mean.copy(), single.variance.copy()
-        m, v, other, spread = m * size, v * size**2, mean[:, self.seen], variance[:, self.seen]
-        mean[:, self.seen] = w * m + (1 - w) * other
-        variance[:, self.seen] = w * v + (1 - w) * spread + w * (1 - w) * (m - other) ** 2
+        found = self.moments(X)
+        size = self.stack.scaling.sizes(X[:, self.seen])[:, None]
+        mean, variance = found.mean * size, np.maximum(found.square - found.mean**2, 0.0) * size**2
+        mean[:, ~self.seen] = variance[:, ~self.seen] = np.nan
         return RowValues.around(X, mean, variance)
 
 
@@ -167,8 +160,8 @@ def _mixed(
     level = every.best_level(own.mean, own.variance)
     recipe = replace(stack.recipe, level=stack.recipe.level * level)
     by_stack = RowMoments.of(own.mean, own.variance * level)
-    done = first.fill(judged)
-    by_single = _single(first.tuned(single.model.strength, single.model.power, done), judged)
+    tuned = first.tuned(single.model.strength, single.model.power, first.fill(judged))
+    by_single = _single(tuned, judged, stack.scaling.sizes(judged))
     weight = 1.0 if tilted.beta else every.best_weight(by_stack, by_single)
     both = by_stack.mixed(by_single, weight)
     features = np.zeros(some.shape[1])
@@ -185,7 +178,7 @@ def _mixed(
         growth=errors.exponent,
         doubt=np.zeros(len(X)),
     )
-    U = found.moments(X).mean
+    U = found.moments(X).vectors
     return replace(
         found,
         U=U,
@@ -195,9 +188,11 @@ def _mixed(
     )
 
 
-def _single(model: RowModel, X: Matrix) -> RowMoments:
+def _single(model: RowModel, X: Matrix, size: Vector) -> RowMoments:
+    """What one model expects of rows, divided by `size`."""
     done = model.fill(X)
-    return RowMoments.of(model.values(done), done.variance * model.factor(done)[:, None])
+    ratio = np.clip(model.scaling.sizes(X) / size, *RATIOS)[:, None]
+    return RowMoments.of(model.values(done) * ratio, done.variance * (model.factor(done)[:, None] * ratio**2))
 
 
 def _doubt(stack: RowStack, X: Matrix) -> Vector:
