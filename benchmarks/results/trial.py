@@ -62,6 +62,7 @@ class Problem:
     d: int
     n_candidates: int | None
     counted: NDArray[np.bool_] | None = None
+    features: NDArray[np.bool_] | None = None  # over which similarities are true, row by row; None: over all
 
 
 def of_split(data: Split) -> Problem:
@@ -71,10 +72,11 @@ def of_split(data: Split) -> Problem:
 
 
 def of_rows(X: Matrix, X_true: Matrix, seed: int, counted: NDArray[np.bool_] | None = None) -> Problem:
-    """Rows of which every one may be incomplete."""
+    """Rows of which every one may be incomplete; the truth is over what was known before hiding."""
     S0, truth = (np.asarray(sc.overlap_similarity(rows, progress=False)) for rows in (X, X_true))
     solve = partial(sc.complete, X, random_state=seed, progress=False)
-    return Problem(S0, truth, solve, X.shape[1], None, counted)
+    features = ~np.isnan(X_true)
+    return Problem(S0, truth, solve, X.shape[1], None, counted, None if features.all() else features)
 
 
 def run(trial: Trial, problem: Problem) -> dict[str, Any]:
@@ -96,7 +98,9 @@ def run(trial: Trial, problem: Problem) -> dict[str, Any]:
 
 def measures(problem: Problem, done: Completion) -> dict[str, float]:
     """Error, recall, how far off S0 is at the root of the mean square, and coverage where there are error bars."""
-    S, S0, truth, n_p = np.asarray(done.similarity()), problem.S0, problem.truth, problem.n_candidates
+    S0, truth, n_p, features = problem.S0, problem.truth, problem.n_candidates, problem.features
+    same = features is not None and hasattr(done.model, "restricted")  # only such a model can tell the same quantity
+    S = np.asarray(done.restricted(features) if same else done.similarity())
     told: dict[str, float] = {}
     if n_p is None:
         counted = ~np.eye(len(S), dtype=bool) if problem.counted is None else problem.counted
@@ -113,7 +117,7 @@ def measures(problem: Problem, done: Completion) -> dict[str, float]:
         told["recall_ten"] = metrics.recall_at(S[judged, pool], truth[judged, pool], k=NEIGHBOURS)
     told["before"] = float(np.sqrt(np.mean((S0 - truth)[asked, pool][counted] ** 2)))
     if done.interval_model is not None:
-        low, high = done.interval(LEVEL)
+        low, high = done.restricted(features, level=LEVEL)[1:] if same else done.interval(LEVEL)
         true = truth[asked, pool]
         told["coverage"] = float(((low <= true) & (true <= high))[counted].mean())
     return told

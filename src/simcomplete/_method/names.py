@@ -52,7 +52,7 @@ def with_own_parameters(doc: str | None, methods: Iterable[Method]) -> str | Non
         -----
         The methods' own parameters, with their defaults; ``sc.methods()["posterior"].parameters`` says what each means.
     <BLANKLINE>
-        - posterior: effort='full', objective='error', copies=False, prior=None
+        - posterior: effort='full', objective='error', mechanism='auto', copies=False, prior=None
     <BLANKLINE>
         Examples
         --------

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simcomplete._posterior.centred import CentredModel
 from simcomplete._posterior.shared.rows import Effort
+from simcomplete._result.completion import Completion
 from simcomplete._rows.table import RowTable
 from simcomplete._rows.xp import to_numpy
 from simcomplete._similarity.measure import Measure
@@ -60,6 +62,13 @@ class PosteriorExtension:
         return S
 
 
+class RestrictedCosines(NamedTuple):
+    """Expected cosines over some features, and what their intervals grow with: 0 where all of these are known."""
+
+    similarity: NDArray[np.float64]
+    spread: NDArray[np.float64]
+
+
 class FittedRows(NamedTuple):
     """A fitted model, the scale of its rows, and the rows it completed: one table, or candidates and queries."""
 
@@ -98,6 +107,37 @@ class FittedRows(NamedTuple):
 
         return answer_queries(self, done, Q)
 
+    def restricted(
+        self, rows: NDArray[np.int64], cols: NDArray[np.int64], features: NDArray[np.bool_] | None
+    ) -> RestrictedCosines:
+        """Expected cosines over some features of every pair."""
+        every = []
+        for positions in (rows, cols):
+            X = self._rows(positions).astype(np.float64) / self.scale
+            if features is None:
+                count = ~np.isnan(X)
+            else:
+                count = features[positions] if features.ndim == 2 else np.broadcast_to(features, X.shape)
+            if hasattr(self.model, "moments"):
+                mean, square = self.model.moments(X)
+            else:
+                mean, variance = (np.nan_to_num(part) for part in self.model.values(X))
+                top = np.max(np.maximum(np.abs(mean), np.sqrt(variance)), axis=1, initial=0.0)
+                top = np.where(top > 0, top, 1.0)[:, None]  # squares of huge values stay in range
+                mean = mean / top
+                square = mean * mean + variance / top / top
+            every.append((mean * count, square * count, count.astype(np.float64)))
+        (a, a2, A), (b, b2, B) = every
+        own, others = a2 @ B.T, A @ b2.T
+        whole = np.sqrt(np.maximum(own, 0.0)) * np.sqrt(np.maximum(others, 0.0))
+        safe = np.where(whole > 0, whole, 1.0)
+        sure = (a * a) @ B.T * (A @ (b * b).T) / safe**2
+        growth = float(getattr(self.model, "growth", 0.0))
+        share = np.maximum(A @ B.T, 1.0) / self.d  # of the features
+        same = rows[:, None] == cols[None, :]
+        spread = np.where(same, 0.0, np.sqrt(np.maximum(1 - sure, 0.0)) * share ** (-growth / 2))
+        return RestrictedCosines(np.where(same & (whole > 0), 1.0, np.clip(a @ b.T / safe, -1.0, 1.0)), spread)
+
     def _some(self) -> NDArray[np.int64]:
         """Positions of rows to learn values from: of every table at most as many as hold LEARNT_VALUES."""
         rng, some, first = np.random.default_rng(0), [], 0
@@ -115,3 +155,10 @@ class FittedRows(NamedTuple):
             parts.append(to_numpy(table.take(own)))
             first += table.n
         return np.asarray(np.concatenate(parts)[place])
+
+
+def posterior_extension(done: Completion, rows: RowTable, measure: Measure) -> PosteriorExtension:
+    """What adds rows to a completion: the model that made it."""
+    fitted = done.model
+    model = CentredModel(fitted.model) if measure.metric == "pearson" else fitted.model
+    return PosteriorExtension(model, rows, fitted.scale, measure)

@@ -14,8 +14,9 @@ from simcomplete._method.problem import AllRows, CandidatesQueries, Problem, Sim
 from simcomplete._method.settings import Settings
 from simcomplete._method.spec import Method, Sizes
 from simcomplete._posterior.all_rows.em import ITERATIONS
+from simcomplete._posterior.all_rows.lost import JUDGED
 from simcomplete._posterior.all_rows.packing import BLOCK
-from simcomplete._posterior.all_rows.select import RANKS, RowsCompletion, complete_rows
+from simcomplete._posterior.all_rows.select import CHOSEN_ON, RANKS, RowsCompletion, complete_rows
 from simcomplete._posterior.all_rows.split import (
     MIN_COMPLETE_ROWS,
     MIN_COMPLETE_SHARE,
@@ -32,36 +33,35 @@ from simcomplete._posterior.candidates.fitting import (
 from simcomplete._posterior.candidates.model import BATCH, PASS_QUERIES, CandidateModel
 from simcomplete._posterior.candidates.moments import RANK, WIDE
 from simcomplete._posterior.centred import (
-    CentredModel,
     centred_rows,
     centred_table,
     without_constant,
     without_constant_part,
 )
-from simcomplete._posterior.extend import FittedRows, PosteriorExtension
+from simcomplete._posterior.extend import FittedRows, posterior_extension
 from simcomplete._posterior.shared.rows import Effort, Objective, diagonal_deficit, typical_length
-from simcomplete._posterior.similarities.wiener import complete_similarities
+from simcomplete._posterior.similarities.given import from_similarities
 from simcomplete._result.completion import Completion
 from simcomplete._result.intervals import IntervalModel
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.status import Status
 from simcomplete._rows.derived import UnitRows
 from simcomplete._rows.progress import expect
-from simcomplete._rows.table import HeldRows, RowTable
+from simcomplete._rows.table import HeldRows
 from simcomplete._rows.xp import to_numpy
-from simcomplete._similarity.measure import Measure
 from simcomplete._types import Mask, Matrix
 from simcomplete.errors import InputError
 
 COPY_ROWS = 30_000  # candidates that are compared with at once when it is learnt how copies look
+# Every row incomplete, effort="fast": rows as they are, one rank.
+FAST_ROWS: dict[str, Any] = {"ranks": (20,), "spaces": ("raw",)}
 MOST_COPIES = 0.99  # the largest share of copies that can be told
 NO_CENTRED_COPIES = (
     "copies=True cannot go with metric='pearson': a copy has the same values, and the mean that correlations take off "
     "depends on which of them are missing; use metric='cosine', or copies=False"
 )
-# Every row incomplete, effort="fast": rows as they are, one rank.
-FAST_ROWS: dict[str, Any] = {"ranks": (20,), "spaces": ("raw",)}
 EXPECTED_FITS = 8  # to choose a setting, to calibrate it, and of all rows: seldom fewer or more, for progress alone
+MEMBER_FITS = 7  # of the stack, with and without what is hidden
 
 
 def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
@@ -115,7 +115,8 @@ def from_rows(problem: AllRows, settings: Settings, params: dict[str, Any]) -> C
     centred = problem.measure.metric == "pearson"
     X = np.asarray(centred_rows(problem.table)) if centred else problem.table
     scale = typical_length(np.nan_to_num(X))
-    found = fit_factors(X / scale, settings.rng, params["effort"], progress=settings.progress)
+    own: dict[str, Any] = {"mechanism": params["mechanism"], "progress": settings.progress}
+    found = fit_all_rows(X / scale, settings.rng, params["effort"], **own)
     U = without_constant(found.U) if centred else found.U
     deficit = diagonal_deficit(U)
     return problem.result(
@@ -124,7 +125,7 @@ def from_rows(problem: AllRows, settings: Settings, params: dict[str, Any]) -> C
         SymmetricMatrix(factor=U, diagonal=deficit, unit=True),
         choice=found.choice.as_dict(),
         history=found.history,
-        interval_model=None if found.quantiles is None else IntervalModel(np.sqrt(deficit), found.quantiles),
+        interval_model=None if found.quantiles is None else IntervalModel(found.spread(deficit), found.quantiles),
         status=found.status,
         model=FittedRows(found, scale, (problem.rows,), params["effort"]),
     )
@@ -156,13 +157,14 @@ def fit_rows(
     effort: Effort,
     objective: Objective,
     masks: Mask | None = None,
+    mechanism: str = "auto",
     *,
     centred: bool = False,
 ) -> RowsCompletion | CompleteRowsModel:
     """Fit a model of rows of which some are incomplete, calibrated for `masks` or for their own."""
     whole = candidates_among(X)
     if whole is None:
-        return fit_factors(X, rng, effort, masks=masks)
+        return fit_all_rows(X, rng, effort, masks=masks, mechanism=mechanism)
     masks = ~np.isnan(X[~whole]) if masks is None else masks
     own: dict[str, Any] = {"effort": effort, "objective": objective, "growing": True, "centred": centred}
     model = CandidateModel.fit(HeldRows(X[whole]), masks, rng=rng, **own)
@@ -183,39 +185,24 @@ def fit_factors(
         return complete_rows(X, rng, masks=masks, limits=limits, **(FAST_ROWS if effort == "fast" else {}))
 
 
-def from_similarities(problem: Similarities, settings: Settings, params: dict[str, Any]) -> Completion:
-    """Filter the similarities of queries, given an exact block of candidates."""
-    n_p = problem.n_candidates
-    if problem.n_exact is None or n_p == problem.n:
-        raise InputError("posterior needs to know which rows are exact; give candidates= to complete_similarity()")
-    S = problem.similarities
-    seen = None if problem.overlap is None else np.diag(problem.overlap)
-    found = complete_similarities(
-        S[:n_p, :n_p],
-        S[:n_p, n_p:],
-        None if seen is None else seen[n_p:],
-        None if seen is None else int(seen.max()),
-        rng=settings.rng,
-        effort="fast" if params["effort"] == "fast" else "full",
-        query_diagonal=np.diag(S)[n_p:],
-        exact=True,
-    )
-    uncertainty = np.sqrt(np.maximum(1 - found.lengths**2, 1e-4))
-    return problem.result(
-        "posterior",
-        params,
-        SymmetricMatrix(factor=found.factor, diagonal=found.diagonal),
-        choice=found.as_dict(),
-        interval_model=IntervalModel(uncertainty, found.choice.quantiles),
-        status=Status("computed", "expected similarities by a local Wiener filter, calibrated on the exact block"),
-    )
+def fit_all_rows(
+    X: Matrix,
+    rng: np.random.Generator,
+    effort: str,
+    *,
+    masks: Mask | None = None,
+    mechanism: str = "auto",
+    progress: bool | None = False,
+) -> RowsCompletion:
+    """Fit the factor model of incomplete rows and, unless it should be fast, a stack of others beside it."""
+    if effort == "fast":
+        return fit_factors(X, rng, effort, masks=masks, progress=progress)
+    from simcomplete._posterior.all_rows.mixture import mix_rows  # needed here only
 
-
-def posterior_extension(done: Completion, rows: RowTable, measure: Measure) -> PosteriorExtension:
-    """What adds rows to a completion: the model that made it."""
-    fitted = done.model
-    model = CentredModel(fitted.model) if measure.metric == "pearson" else fitted.model
-    return PosteriorExtension(model, rows, fitted.scale, measure)
+    limits = Limits(ITERATIONS, progress=progress, label="posterior")
+    with expect(EXPECTED_FITS + MEMBER_FITS):
+        single = complete_rows(X, rng, masks=masks, limits=limits)
+        return mix_rows(X, single, rng, masks=masks, limits=limits, tilt=mechanism == "auto")
 
 
 def work(sizes: Sizes, params: Mapping[str, Any]) -> float:
@@ -238,7 +225,12 @@ def posterior_memory(s: Sizes, params: Mapping[str, Any]) -> float:
     # Second moments of every row's factors, a block at a time, and of every feature's loadings.
     rank = max(FAST_ROWS["ranks"] if params["effort"] == "fast" else RANKS)
     moments = (min(rank, s.n, s.d) + 1) ** 2
-    return 11.0 * s.n * s.d + min(7.0 * s.n * moments, 2 * BLOCK / 8) + 5.0 * s.d * moments
+    own = 11.0 * s.n * s.d + min(7.0 * s.n * moments, 2 * BLOCK / 8) + 5.0 * s.d * moments
+    if params["effort"] == "fast":
+        return own
+    # Two models over features, of 3000 rows at most, and what members expect of the rows that are judged.
+    some = min(s.n, CHOSEN_ON)
+    return own + 6.0 * s.n * s.d + 3.0 * (some + s.d) * moments + 20.0 * min(some, JUDGED) * s.d
 
 
 def memory_of_candidates(s: Sizes, effort: str) -> float:
@@ -283,6 +275,12 @@ METHODS = (
             parameter("effort", "full", Words("full", "fast", "best"), meaning="how much is tried when calibrating"),
             parameter(
                 "objective", "error", Words("error", "recall"), meaning="small squared error, or the ten nearest found"
+            ),
+            parameter(
+                "mechanism",
+                "auto",
+                Words("auto", "random"),
+                meaning="every row incomplete: values may be missing because of what they are, or at random",
             ),
             parameter("copies", False, Flag(), meaning="whether queries may be candidates themselves, with noise"),
             parameter(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simcomplete._result.intervals import check_level, required
 from simcomplete._result.rows import positions_of
 from simcomplete._rows.budget import require
 from simcomplete.errors import InputError
@@ -63,3 +64,73 @@ class WithValues:
         )
         values, std = fitted.imputed(place)
         return (values, std) if return_std else values
+
+    def restricted(  # type: ignore[misc]
+        self: Completion, features: Any = None, rows: Any = None, cols: Any = None, *, level: float | None = None
+    ) -> Any:
+        """Return similarities over some of the features.
+
+        `similarity` is over all features. Two rows may be compared over fewer: those that matter, or those that both
+        rows once had. These numbers are those of single pairs, each over its own features: as a matrix they need not be
+        positive semi-definite.
+
+        Parameters
+        ----------
+        features : array of bool, shape (d,) or (n, d), optional
+            Which features count, for all rows or for every row of the result; a pair is compared over those that count
+            for both. What is observed of each row when left out: then it is the overlap similarity.
+        rows, cols : {"candidates", "queries"}, positions, labels or pair, optional
+            As in `similarity`; all when left out.
+        level : float, optional
+            Also return intervals that should hold this share of the true similarities.
+
+        Returns
+        -------
+        similarity : array of shape (rows, cols)
+            0 for a pair without a feature that counts.
+        low, high : array of shape (rows, cols)
+            Only where a level is given.
+
+        Examples
+        --------
+        >>> import numpy as np, simcomplete as sc
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.standard_normal((80, 2)) @ rng.standard_normal((2, 12))
+        >>> X[rng.random(X.shape) < 0.3] = np.nan
+        >>> done = sc.complete(X, method="posterior")
+        >>> bool(np.allclose(done.restricted(), sc.overlap_similarity(X)))
+        True
+        >>> done.restricted(np.arange(12) < 6, rows=[0], cols=[1, 2], level=0.9)[0].shape
+        (1, 2)
+        """
+        fitted = self.model
+        if not hasattr(fitted, "restricted"):
+            raise InputError(
+                f"this result of {self.method!r} cannot be restricted to features: only 'posterior' of samples can, "
+                "until it is saved; use complete(..., method='posterior')"
+            )
+        if self.params.get("metric", "cosine") != "cosine":
+            raise InputError(
+                "restricted is for metric='cosine': the mean that correlations take off is of all features"
+            )
+        count = None if features is None else np.asarray(features)
+        if count is not None and (count.dtype != bool or count.shape not in ((fitted.d,), (self.n, fitted.d))):
+            raise InputError(
+                f"features has shape {count.shape} and type {count.dtype}; give booleans of shape ({fitted.d},), or "
+                f"({self.n}, {fitted.d}) for each row its own"
+            )
+        picked, among = (
+            np.arange(self.n)[positions_of(self._resolve(which, name))]
+            for which, name in ((rows, "rows"), (cols, "cols"))
+        )
+        require(
+            8 * (8 * len(picked) * len(among) + 5 * (len(picked) + len(among)) * fitted.d),
+            f"{len(picked)} x {len(among)} similarities over some features",
+            "ask for fewer rows= and cols=",
+        )
+        found = fitted.restricted(picked, among, count)
+        if level is None:
+            return found.similarity
+        quantiles = required(self.interval_model, self.method).quantiles
+        half = found.spread * np.interp(check_level(level), np.linspace(0, 1, len(quantiles)), quantiles)
+        return found.similarity, np.clip(found.similarity - half, -1, 1), np.clip(found.similarity + half, -1, 1)

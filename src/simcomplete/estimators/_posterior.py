@@ -54,6 +54,8 @@ class PosteriorCompleter(
         How much is tried when calibrating: "fast" only lengths, "full" a grid, "best" a stack of everything.
     objective : {"error", "recall"}
         What the calibration aims at: small squared error, or the right ten nearest.
+    mechanism : {"auto", "random"}
+        Every row incomplete: whether values may be missing because of what they are, which is learnt, or not.
     copies, prior : bool, float or None
         Whether rows may be copies of candidates, and how many are; None for few.
     random_state : int, Generator or None
@@ -99,6 +101,7 @@ class PosteriorCompleter(
         scale: Scale = None,
         effort: Effort = "full",
         objective: Objective = "error",
+        mechanism: str = "auto",
         copies: bool = False,
         prior: float | None = None,
         random_state: Any = 0,
@@ -108,6 +111,7 @@ class PosteriorCompleter(
         self.scale = scale
         self.effort = effort
         self.objective = objective
+        self.mechanism = mechanism
         self.copies = copies
         self.prior = prior
         self.random_state = random_state
@@ -148,7 +152,8 @@ class PosteriorCompleter(
         if table.held is not None and is_numpy(table.held) and np.isnan(table.held).any():
             shown = None if masks is None else masks_to_show(masks, table.d, rng)
             X64, centred = np.asarray(table.held, dtype=np.float64), self._changes.centred
-            self._keep(fit_rows(X64, rng, self.effort, self.objective, shown, centred=centred), table)
+            own = (self.effort, self.objective, shown, self.mechanism)
+            self._keep(fit_rows(X64, rng, *own, centred=centred), table)
         else:
             self._calibrate(table, masks, rng)
         self.ids_ = named
@@ -185,8 +190,8 @@ class PosteriorCompleter(
         Completion
         """
         shared: dict[str, Any] = {"metric": self.metric, "center": self.center, "scale": self.scale}
-        own: dict[str, Any] = {name: getattr(self, name) for name in ("effort", "objective", "copies", "prior")}
-        own |= {"memory": memory, "out": out}
+        names = ("effort", "objective", "mechanism", "copies", "prior")
+        own: dict[str, Any] = {**{name: getattr(self, name) for name in names}, "memory": memory, "out": out}
         return complete(P, Q, method="posterior", random_state=self.random_state, **shared, **own, **named)
 
     def _candidates(self, X: Any) -> RowTable:

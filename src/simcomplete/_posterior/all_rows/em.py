@@ -234,7 +234,13 @@ EmIterate = tuple[Factors, FeatureSums]
 
 
 def fit(
-    rows: IncompleteRows, rank: int, *, pooled: bool = False, averaged: bool = True, limits: Limits | None = None
+    rows: IncompleteRows,
+    rank: int,
+    *,
+    pooled: bool = False,
+    averaged: bool = True,
+    limits: Limits | None = None,
+    start: Factors | None = None,
 ) -> tuple[Factors, Run[EmIterate]]:
     """Fit a factor model to incomplete rows by EM.
 
@@ -248,6 +254,8 @@ def fit(
         Average over the loadings instead of taking the likeliest.
     limits : Limits, optional
         25 iterations unless told.
+    start : Factors, optional
+        A model of as many factors to go on from.
 
     Returns
     -------
@@ -283,7 +291,7 @@ def fit(
         return {"objective": -(sums.bound + model.prior) / count, "noise": float(model.noise.mean())}
 
     # The start has point loadings, whose bound is not comparable: the first M step comes before the counting.
-    first = problem.start(rank)
+    first = problem.start(rank) if start is None else replace(start, mean=start.mean - problem.centre)
     run = iterate(step((first, first.sums(problem.rows))), step, measure=measure, limits=limits or Limits(ITERATIONS))
     best = run.best[0]
     return replace(best, mean=problem.centre + best.mean), run

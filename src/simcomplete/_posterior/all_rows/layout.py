@@ -14,25 +14,42 @@ from simcomplete._result.layout_values import Flags, Floats, Plain, Value
 from simcomplete._result.status import Status
 
 REAL = Value(float)
-FACTORS = Record(
-    Factors,
-    {
-        "mean": Floats("seen"),
-        "loadings": Floats("seen", "rank"),
-        "noise": Floats("seen"),
-        "spread": Maybe(Floats("seen", "moments")),
-        "ridge": Maybe(Floats("rank")),
-        "prior": REAL,
-    },
-)
+
+
+def factors_layout(variables: str, rank: str) -> Record:
+    """Of a factor model, by the names of its sides."""
+    return Record(
+        Factors,
+        {
+            "mean": Floats(variables),
+            "loadings": Floats(variables, rank),
+            "noise": Floats(variables),
+            "spread": Maybe(Floats(variables, f"moments of {rank}")),
+            "ridge": Maybe(Floats(rank)),
+            "prior": REAL,
+        },
+    )
+
+
+def row_model_layout(rank: str) -> Record:
+    """Of a model over rows, by the name of its rank."""
+    return Record(
+        RowModel,
+        {
+            "factors": factors_layout("seen", rank),
+            "scaling": SCALING,
+            "local": Maybe(LOCAL),
+            "strength": REAL,
+            "power": REAL,
+            "level": REAL,
+        },
+    )
+
+
 SCALING = Record(Scaling, {"space": Value(str, SPACES), "largest": REAL, "energy": Floats("seen")})
 LOCAL = Record(
     Local,
     {"values": Floats("landmarks", "seen"), "directions": Floats("landmarks", "seen"), "lengths": Floats("landmarks")},
-)
-ROW_MODEL = Record(
-    RowModel,
-    {"factors": FACTORS, "scaling": SCALING, "local": Maybe(LOCAL), "strength": REAL, "power": REAL, "level": REAL},
 )
 SETTING = Record(RowsSetting, {"space": Value(str, SPACES), "model": Value(str, MODELS), "rank": Value(int, low=1)})
 STATUS = Record(Status, {"code": Value(str), "message": Value(str), "ok": Value(bool)})
@@ -41,7 +58,7 @@ ROWS_COMPLETION = Record(
     {
         "U": Floats("fitted", "d"),
         "setting": SETTING,
-        "model": ROW_MODEL,
+        "model": row_model_layout("rank"),
         "seen": Flags("d"),
         "table": Plain((list,)),
         "expected_squared_error": Maybe(REAL),

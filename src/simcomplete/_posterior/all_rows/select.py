@@ -20,7 +20,7 @@ from simcomplete._posterior.all_rows.em import ITERATIONS, EmIterate, fit
 from simcomplete._posterior.all_rows.packing import IncompleteRows, Scaling, group_numbers, keys
 from simcomplete._posterior.shared.rows import RowValues, Vectors, nonzero_or_one
 from simcomplete._result.status import Status
-from simcomplete._types import Matrix
+from simcomplete._types import Matrix, Vector
 
 RANKS = (5, 10, 20, 40)
 MODELS = ("fa", "ppca")
@@ -110,6 +110,10 @@ class RowsCompletion:
     def choice(self) -> RowsChoice:
         """What was chosen."""
         return RowsChoice(*self.setting, self.model.strength, self.model.power, self.expected_squared_error)
+
+    def spread(self, deficit: Vector) -> Vector:
+        """What intervals of the fitted rows grow with, given what their squared lengths lack to 1."""
+        return np.sqrt(deficit)
 
     def vectors(self, X: Matrix) -> Vectors:
         """Vectors of any rows, NaN where missing, each alone; of the fitted rows those in `U`."""
