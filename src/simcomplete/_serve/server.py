@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,11 @@ def serve_forever(service: Service, host: str, port: int, token: str | None, lim
         timeout_graceful_shutdown=GRACE,
         backlog=1024,
     )
-    uvicorn.Server(config).run()
+    # uvicorn finishes what is under way and then sends itself the signal again: to be asked to end is no failure.
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        uvicorn.Server(config).run()
+    finally:
+        signal.signal(signal.SIGTERM, before)
     if service.journal is not None:
         service.journal.close()

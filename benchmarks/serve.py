@@ -1,0 +1,165 @@
+"""The service under load, on this machine alone: ``python -m benchmarks.serve [--clients 64] [--seconds 10]``.
+
+A server process answers many clients, each of which sends one row with a mask of its own and waits for the answer. Its
+rows a second stand beside those of the library in one process: the same questions, one at a time and in batches. Then
+half of the rate that it reached is offered, and the slowest answers are told. ``--frameworks`` instead compares web
+frameworks that do nothing but read the body and answer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from simcomplete._serve.answers import Served
+from simcomplete.estimators import PosteriorCompleter
+
+MISSING = 0.8
+LONGEST = 60.0  # seconds of any load
+
+
+def request_of(row: np.ndarray) -> bytes:
+    cells = [None if np.isnan(x) else round(float(x), 6) for x in row]
+    body = json.dumps({"rows": [cells], "k": 10}).encode()
+    head = (
+        f"POST /v1/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+async def client(port: int, requests: list[bytes], stop: float, pause: float, times: list[float]) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    await asyncio.sleep(pause * np.random.default_rng(len(times)).random())
+    place = 0
+    while time.perf_counter() < stop:
+        began = time.perf_counter()
+        writer.write(requests[place % len(requests)])
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200"), head
+        length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length"))
+        await reader.readexactly(int(length.split(b":")[1]))
+        took = time.perf_counter() - began
+        times.append(took)
+        place += 1
+        if pause > took:
+            await asyncio.sleep(pause - took)
+    writer.close()
+
+
+def load(port: int, requests: list[bytes], clients: int, seconds: float, rate: float | None = None) -> dict[str, float]:
+    """Answers a second, and milliseconds; `rate` in all is offered, or as much as is answered."""
+    times: list[float] = []
+    pause = 0.0 if rate is None else clients / rate
+    stop = time.perf_counter() + min(seconds, LONGEST)
+
+    async def every() -> None:
+        shares = (requests[i::clients] or requests for i in range(clients))
+        await asyncio.gather(*(client(port, share, stop, pause, times) for share in shares))
+
+    asyncio.run(every())
+    p50, p99 = np.quantile(times, [0.5, 0.99])
+    return {"rows_per_second": len(times) / seconds, "p50_ms": 1e3 * p50, "p99_ms": 1e3 * p99}
+
+
+def started(command: list[str], port: int) -> subprocess.Popen:
+    process = subprocess.Popen(command)
+    for _ in range(600):
+        try:
+            socket.create_connection(("127.0.0.1", port), 0.1).close()
+            return process
+        except OSError:
+            time.sleep(0.1)
+    process.kill()
+    raise SystemExit("the server does not start")
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return int(s.getsockname()[1])
+
+
+def in_process(model: PosteriorCompleter, Q: np.ndarray, batch: int, seconds: float) -> float:
+    """Rows a second of the library, in one process, with intervals."""
+    served, rows, began = Served.of(model), 0, time.perf_counter()
+    while time.perf_counter() < began + seconds:
+        some = np.take(Q, np.arange(rows, rows + batch) % len(Q), axis=0)
+        served.search(some, 10, 0.9)
+        rows += batch
+    return rows / (time.perf_counter() - began)
+
+
+def rows_of(data: str, n: int, queries: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    if data == "random":
+        centres = rng.random((20, 784))
+        X = np.abs(centres[rng.integers(20, size=n + queries)] + 0.3 * rng.standard_normal((n + queries, 784)))
+    else:
+        with np.load(data) as file:
+            X = np.asarray(file[max(file.files, key=lambda name: file[name].size)], dtype=np.float64)
+        X = X.reshape(len(X), -1)[rng.permutation(len(X))[: n + queries]]
+    P, Q = X[:n], X[n : n + queries].copy()
+    Q[rng.random(Q.shape) < MISSING] = np.nan
+    return P, Q
+
+
+def compare(told: argparse.Namespace) -> None:
+    P, Q = rows_of(told.data, told.candidates, 512)
+    model = PosteriorCompleter(effort="fast").fit(P)
+    one, many = (in_process(model, Q, batch, told.seconds) for batch in (1, 64))
+    port = free_port()
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(Path(folder) / "m")
+        command = [sys.executable, "-m", "simcomplete", "serve", f"{folder}/m", "--port", str(port), "--quiet"]
+        process = started(command, port)
+        try:
+            requests = [request_of(row) for row in Q]
+            load(port, requests, told.clients, 1.0)
+            most = load(port, requests, told.clients, told.seconds)
+            half = load(port, requests, told.clients, told.seconds, most["rows_per_second"] / 2)
+        finally:
+            process.terminate()
+            process.wait()
+    print(
+        f"{len(P)} x {P.shape[1]}, {MISSING:.0%} missing, {told.clients} clients, data {Path(told.data).name}, seed 0"
+    )
+    print(f"library, one row at a time: {one:.0f} rows/s; 64 rows at a time: {many:.0f} rows/s")
+    print(f"service: {most['rows_per_second']:.0f} rows/s = {most['rows_per_second'] / many:.2f} of the latter,")
+    print(f"  p50 {most['p50_ms']:.1f} ms, p99 {most['p99_ms']:.1f} ms; at half that rate p99 {half['p99_ms']:.1f} ms")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.serve")
+    parser.add_argument("--data", default="random", help="a .npz with a table, or random")
+    parser.add_argument("--candidates", type=int, default=1000)
+    parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--frameworks", action="store_true", help="Starlette and FastAPI (installed by hand) instead")
+    told = parser.parse_args()
+    if not told.frameworks:
+        compare(told)
+        return
+    requests = [request_of(row) for row in rows_of("random", 1, 64)[1]]
+    for name in ("star", "fast"):
+        port = free_port()
+        command = [sys.executable, "-m", "uvicorn", f"benchmarks.serve_frameworks:{name}", "--port", str(port)]
+        process = started([*command, "--log-level", "critical"], port)
+        try:
+            found = load(port, requests, told.clients, told.seconds)
+        finally:
+            process.terminate()
+            process.wait()
+        print(f"{name}: {found['rows_per_second']:.0f} requests/s, p99 {found['p99_ms']:.1f} ms")
+
+
+if __name__ == "__main__":
+    main()
