@@ -38,6 +38,7 @@ CASES = {
     "centred and scaled": (PosteriorCompleter(effort="fast", metric="pearson", center="mean", scale="sd"), P),
     "few": (PosteriorCompleter(), P[:20]),
     "incomplete rows": (PosteriorCompleter(effort="fast"), X),
+    "a stack of models": (PosteriorCompleter(), X),
     "some complete rows": (PosteriorCompleter(effort="fast"), np.vstack([P, X[:20]])),
     "smcnn": (SMCNN(rank=4), X),
     "smcnmf, scaled": (SMCNmF(rank=4, center="mean"), X),
