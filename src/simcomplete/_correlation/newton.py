@@ -30,6 +30,7 @@ from simcomplete._correlation.direction import direction
 from simcomplete._correlation.dual import SINGLE, Dual
 from simcomplete._correlation.held import Held
 from simcomplete._correlation.psd import positive_ones
+from simcomplete._correlation.refined import NEAR, refined
 from simcomplete._method.iterate import Facts, Limits, Run, Stop, iterate
 from simcomplete._result.status import Status
 from simcomplete._types import Mask, Matrix, Vector
@@ -142,6 +143,10 @@ class Climb:
     def step(self, here: Dual) -> Dual:
         """One step of Newton's method, halved until theta falls."""
         d = direction(here, self.held, self.size, self.tol)
+        if self.S0.dtype == np.float64 and here.deviation <= NEAR * self.size:
+            last = refined(here, self.held, d)
+            if last is not None and last.deviation <= self.tol * self.size:
+                return last
         slope = float(d @ here.gradient)
         noise = 8 * np.finfo(self.S0.dtype).eps * (self.squares + abs(here.theta))
         gamma = 1.0
