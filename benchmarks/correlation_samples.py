@@ -31,12 +31,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.correlation_samples")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", choices=NAMES, action="append")
+    parser.add_argument("--share", type=float, action="append", help="of values to hide, and no halves")
     parser.add_argument("--covariances", action="store_true", help="measure intervals of covariances, too")
     asked = parser.parse_args()
     for name in filter(there, asked.only or NAMES):
         X = samples(name)
-        rows = [at_random(name, X, share, asked.seeds, asked.covariances) for share in SHARES]
-        print(table([*rows, halves(name, X, asked.seeds)]), flush=True)
+        rows = [at_random(name, X, share, asked.seeds, asked.covariances) for share in asked.share or SHARES]
+        print(table(rows if asked.share else [*rows, halves(name, X, asked.seeds)]), flush=True)
 
 
 def samples(name: str) -> Matrix:
