@@ -21,7 +21,7 @@ from simcomplete._correlation.psd import positive_ones, psd_gram
 from simcomplete._types import Vector
 
 NEAR = 1e-6  # constraints that are missed by less may be met by it
-GAP = 1e4  # times the step, which both sides of the spectrum must be apart at least
+GAP = 1e2  # times the step, which both sides of the spectrum must be apart at least; what is missed is looked at anyway
 
 
 def refined(here: Dual, held: Held, d: Vector) -> Dual | None:
