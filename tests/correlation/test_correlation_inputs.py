@@ -101,7 +101,12 @@ def test_weights_and_held_values_follow_labels():
         (FRAME.rename(columns={"oil": "gas"}), {}, "have different labels"),
         (A * 1e5, {}, r"A\[0, 1\] = 9e\+04 is no correlation; rescale=True"),
         (A * [[1], [1], [-1]], {"rescale": True}, "not symmetric"),
-        (np.diag([1.0, -1]), {"rescale": True}, r"A\[1, 1\] = -1 is no variance"),
+        (np.diag([1.0, -1]), {"rescale": True}, r"A\[1, 1\] = -1 is negative"),
+        (np.diag([1.0, 0]), {"rescale": True}, r"A\[1, 1\] = 0 is no variance"),
+        (pd.DataFrame(np.diag([1.0, -1]), list("ab"), list("ab")), {}, r"A\['b', 'b'\] = -1 is negative"),
+        (A[0], {}, "A has 1 dimension; a square matrix is needed"),
+        (None, {}, "A has 0 dimensions; a square matrix is needed"),
+        (np.ones((2, 2, 2)), {}, "A has 3 dimensions; a square matrix is needed"),
         (A, {"weights": [1, 2]}, r"weights has shape \(2,\); give 3 positive numbers"),
         (A, {"weights": [1, 2, 0]}, "holds a 0"),
         (A, {"weights": -np.ones((3, 3))}, "negative or not finite"),
@@ -130,6 +135,32 @@ def test_what_cannot_be_done_is_refused_by_name(given, more, message):
         sc.nearest_correlation(given, **more)
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (np.ones((2, 3)), r"has shape \(2, 3\); a square matrix is needed"),
+        (A + 0j, "is complex"),
+        (np.where(A == 0.2, np.inf, A), r"\[0, 2\] is inf"),
+        (FRAME.rename(columns={"oil": "coal"}), "'oil' only in rows; 'coal' only in columns"),
+        (FRAME.where(FRAME.loc["gas", "gas"] != FRAME, -1.0), r"'oil'.* -1"),
+        (A + np.diag([1, 0.5], 1), "is not symmetric"),
+    ],
+)
+@pytest.mark.parametrize(
+    "call",
+    [
+        sc.nearest_correlation,
+        sc.nearest_covariance,
+        sc.shrink_to_valid,
+        lambda M: sc.factor_correlation(M, 1),
+        lambda M: sc.NearestCorrelation(precomputed=True).fit(M),
+    ],
+)
+def test_every_door_refuses_the_same(call, given, message):
+    with pytest.raises(sc.errors.InputError, match=message):
+        call(given)
+
+
 def test_an_unknown_entry_cannot_be_held():
     gap = A.copy()
     gap[0, 1] = gap[1, 0] = np.nan
@@ -142,6 +173,7 @@ def test_an_unknown_entry_cannot_be_held():
 
 def test_a_run_cut_short_is_told_on_the_line_of_the_caller():
     A = np.random.default_rng(0).uniform(-1, 1, (30, 30))
+    np.fill_diagonal(A, 1.0)
     with pytest.warns(sc.errors.NotConvergedWarning, match="max_iter") as told:
         repair = sc.nearest_correlation((A + A.T) / 2, max_iter=1)
     assert told[0].filename == __file__

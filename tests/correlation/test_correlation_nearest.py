@@ -172,6 +172,7 @@ def test_the_floored_result_has_a_cholesky_factor():
     sizes = np.concatenate([[2, 3, 4, 250], rng.integers(2, 60, 86), rng.integers(60, 250, 10)])
     for n in sizes:
         A = rng.uniform(-1, 1, (n, n))
+        np.fill_diagonal(A, 1.0)
         repair = sc.nearest_correlation((A + A.T) / 2, min_eigenvalue=1e-8)
         L = repair.cholesky()
         np.testing.assert_allclose(L @ L.T, repair.matrix, atol=1e-12)

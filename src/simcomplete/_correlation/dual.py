@@ -14,7 +14,11 @@ SINGLE = 300  # from this size on, what need not be exact is done in single prec
 
 @dataclass(frozen=True)
 class Dual:
-    """A point of the dual: multipliers y, the eigenpairs of S0 + Z(y), theta and its gradient, the step to it."""
+    """A point of the dual: multipliers y, the eigenpairs of S0 + Z(y), theta and its gradient, the step to it.
+
+    `matrix` is the positive part at a point next to y, where that was found without eigenpairs of its own (`refined`);
+    the gradient is then that of this matrix.
+    """
 
     y: Vector
     w: Vector
@@ -22,9 +26,12 @@ class Dual:
     theta: float
     gradient: Vector
     step: float = 1.0
+    matrix: Matrix | None = None
 
     def primal(self) -> Matrix:
         """(S0 + Z(y))_+."""
+        if self.matrix is not None:
+            return self.matrix
         up = positive_ones(self.w)
         return psd_gram(self.U[:, up] * np.sqrt(self.w[up]))
 

@@ -60,6 +60,13 @@ def given_correlation(A: Any, *, rescale: bool = False) -> Given:
     """Read a matrix that is to become a correlation matrix."""
     source, S, notes = read_symmetric(A)
     n, d = len(S), np.diag(S).copy()
+    negative = np.flatnonzero(d < 0)
+    if len(negative):
+        i = int(negative[0])
+        raise InputError(
+            f"{source.place(i, i)} = {d[i]:.6g} is negative, and neither a correlation of a variable with itself nor a "
+            "variance is; give 1, or the variance"
+        )
     if rescale:
         S = _rescaled(source, S, d)
         notes.append("divided by standard deviations, the square roots of the diagonal")

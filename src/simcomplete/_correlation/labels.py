@@ -136,6 +136,10 @@ def _square(A: Any, name: str) -> Matrix:
         raise InputError(
             f"{name} is complex; a correlation or covariance matrix is real: give {name}.real if that is it"
         )
+    dimensions = len(A.shape) if hasattr(A, "shape") else np.ndim(A)
+    if dimensions != 2:
+        told = f"{dimensions} dimension{'s' * (dimensions != 1)}"
+        raise InputError(f"{name} has {told}; a square matrix is needed, one row per variable")
     values = np.array(to_numpy(as_array(A, name)), dtype=np.float64)
     if values.ndim != 2 or values.shape[0] != values.shape[1] or values.shape[0] == 0:
         raise InputError(f"{name} has shape {values.shape}; a square matrix is needed, one row per variable")

@@ -30,6 +30,7 @@ from simcomplete._correlation.direction import direction
 from simcomplete._correlation.dual import SINGLE, Dual
 from simcomplete._correlation.held import Held
 from simcomplete._correlation.psd import positive_ones
+from simcomplete._correlation.refined import NEAR, refined
 from simcomplete._method.iterate import Facts, Limits, Run, Stop, iterate
 from simcomplete._result.status import Status
 from simcomplete._types import Mask, Matrix, Vector
@@ -37,6 +38,9 @@ from simcomplete._types import Mask, Matrix, Vector
 HALVINGS = 30  # of a step that does not lower theta enough
 QUIET = Limits(progress=False)
 ROUGH = 3e-4  # single precision is left where the constraints are missed by less, as a share of the largest
+QUADRATIC = (
+    1e-2  # from here on a step squares what is missed, so that the next point is not looked at in single precision
+)
 FAR = 30.0  # multipliers above this may be on their way to infinity: constraints that contradict each other
 
 
@@ -101,7 +105,7 @@ def newton(
             facts["contradiction"] = proved_violation(constraints, here.y)[0]
         return facts
 
-    first = climb.first(start) if len(S0) < SINGLE else climb.at(climb.roughly(start))
+    first = climb.first(start) if len(S0) < SINGLE else climb.roughly(start)
     run = iterate(first, climb.step, measure=measure, stop=stop_at(tol * size), limits=limits)
     return run.best.primal(), run
 
@@ -142,6 +146,10 @@ class Climb:
     def step(self, here: Dual) -> Dual:
         """One step of Newton's method, halved until theta falls."""
         d = direction(here, self.held, self.size, self.tol)
+        if self.S0.dtype == np.float64 and here.deviation <= NEAR * self.size:
+            last = refined(here, self.held, d)
+            if last is not None and last.deviation <= self.tol * self.size:
+                return last
         slope = float(d @ here.gradient)
         noise = 8 * np.finfo(self.S0.dtype).eps * (self.squares + abs(here.theta))
         gamma = 1.0
@@ -152,8 +160,8 @@ class Climb:
             gamma /= 2
         return replace(here, step=0.0)
 
-    def roughly(self, start: Vector | None, most: int = 12) -> Vector:
-        """The first steps in single precision, for as long as they come nearer: half the time, the same point."""
+    def roughly(self, start: Vector | None, most: int = 12) -> Dual:
+        """The point after the first steps in single precision, for as long as they come nearer: half the time."""
         single = Climb(
             self.S0.astype(np.float32),
             replace(self.held, target=self.held.target.astype(np.float32)),
@@ -162,12 +170,18 @@ class Climb:
             self.tol,
         )
         here = best = single.first(None if start is None else start.astype(np.float32))
-        worse = 0
+        worse, tried = 0, False
         while best.deviation > ROUGH * self.size and worse < 3 and most > 0:
+            if not worse and not tried and here.deviation <= QUADRATIC * self.size:
+                tried = True
+                d = direction(here, single.held, self.size, self.tol)
+                found = self.at((here.y + d).astype(np.float64))
+                if found.deviation <= ROUGH * self.size:
+                    return found
             here, most = single.step(here), most - 1
             worse = 0 if here.deviation < best.deviation else worse + 1
             best = best if worse else here
-        return best.y.astype(np.float64)
+        return self.at(best.y.astype(np.float64))
 
 
 def shift_to_trace(w: Vector, trace: float) -> float:

@@ -102,7 +102,10 @@ class NearestCorrelation(Saved, BaseEstimator):  # type: ignore[misc]
             self.location_, variances, R = pairwise(samples, self.assume_centered, self.min_overlap)
         if not (variances >= 0).all():
             i = int(np.argmax(~(variances >= 0)))
-            raise InputError(f"the variance of column {i} is {variances[i]:.6g}; a number that is at least 0 is needed")
+            name = repr(self.feature_names_in_[i]) if hasattr(self, "feature_names_in_") else i
+            raise InputError(
+                f"the variance of column {name} is {variances[i]:.6g}; a number that is at least 0 is needed"
+            )
         sd = np.sqrt(variances)
         if self.precomputed:
             unit = np.where(sd > 0, sd, 1.0)
