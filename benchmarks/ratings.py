@@ -1,4 +1,4 @@
-"""Predicted ratings beside scikit-surprise, top-N lists beside EASE, and a large table: ``python -m benchmarks.ratings``.
+"""Predicted ratings beside scikit-surprise, top-N lists beside EASE, a large table: ``python -m benchmarks.ratings``.
 
 Ratings are those of SIMCOMPLETE_DATA (MovieLens small and Jester). Of each, a fifth is held out at random.
 """

@@ -84,7 +84,7 @@ def chosen_shrinkage(known: Any, pearson: bool) -> float:
     level = learn_biases(left, "column", (5.0, 5.0))
     compared = learn_biases(left, "row", (0.0, 0.0)).residuals(left) if pearson else left
     truth = values[hidden] - level.at(rows, columns)
-    return best_shrinkage(pair_sums(compared), level.residuals(left), rows, columns, truth)
+    return best_shrinkage(pair_sums(compared), level.residuals(left).T.tocsr(), rows, columns, truth)
 
 
 def _tables(problem: Problem) -> tuple[RowTable, ...]:

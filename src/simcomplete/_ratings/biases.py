@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -105,6 +105,14 @@ Cells = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 
 
 def _alternated(known: Cells, shape: Any, kind: BiasKind | None, shrinkage: tuple[float, float]) -> Biases:
+    with np.errstate(over="ignore", invalid="ignore"):  # refused below
+        found = _coordinate_descent(known, shape, kind, shrinkage)
+    if not (np.isfinite(found.mean) and np.isfinite(found.rows).all() and np.isfinite(found.columns).all()):
+        raise InputError("biases= needs values whose sums are finite; divide all values by a large number first")
+    return found
+
+
+def _coordinate_descent(known: Cells, shape: Any, kind: BiasKind | None, shrinkage: tuple[float, float]) -> Biases:
     rows, columns, values = known
     n, d = shape
     mean = float(np.mean(values)) if len(values) else 0.0
@@ -117,10 +125,7 @@ def _alternated(known: Cells, shape: Any, kind: BiasKind | None, shrinkage: tupl
             of_columns = np.bincount(columns, rest - of_rows[rows], minlength=d) / weight_columns
         if kind in ("row", "both"):
             of_rows = np.bincount(rows, rest - of_columns[columns], minlength=n) / weight_rows
-    found = Biases(kind, mean, of_rows, of_columns, shrinkage)
-    if not (np.isfinite(mean) and np.isfinite(of_rows).all() and np.isfinite(of_columns).all()):
-        raise InputError("biases= needs values whose sums are finite; divide all values by a large number first")
-    return found
+    return Biases(kind, mean, of_rows, of_columns, shrinkage)
 
 
 def _by_hiding(known: Cells, shape: Any, kind: BiasKind | None) -> tuple[float, float]:
@@ -144,4 +149,4 @@ def _by_hiding(known: Cells, shape: Any, kind: BiasKind | None) -> tuple[float, 
 
 def without_hidden(biases: Biases, stored: Any) -> Biases:
     """The same kind of biases, with the same shrinkage, of fewer values."""
-    return replace(learn_biases(stored, biases.kind, biases.shrinkage))
+    return learn_biases(stored, biases.kind, biases.shrinkage)

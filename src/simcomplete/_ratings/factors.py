@@ -31,6 +31,10 @@ class RatingFactors(NamedTuple):
         """Values of some rows."""
         return np.asarray(self.rows[positions] @ self.columns.T)
 
+    def at(self, rows: Any, columns: Any) -> Vector:
+        """Values of some cells."""
+        return np.asarray(np.einsum("ij,ij->i", self.rows[rows], self.columns[columns]))
+
 
 class _Coefficients(NamedTuple):
     mean: Matrix

@@ -13,13 +13,14 @@ from simcomplete._ratings.biases import Biases, hidden_cells, without_hidden
 from simcomplete._ratings.factors import RatingFactors, factorised, mask_factors, on_features, side_features
 from simcomplete._ratings.neighbours import (
     PairSums,
+    Weights,
     best_shrinkage,
     by_neighbours,
     mask_of,
     neighbour_weights,
+    neighbours_at,
     pair_sums,
 )
-from simcomplete._rows.budget import row_blocks
 from simcomplete._rows.sparse import stored_cells
 from simcomplete._types import Matrix, Vector
 
@@ -34,31 +35,28 @@ class RatingMembers(NamedTuple):
     """What was fitted to residuals, each of which predicts every cell."""
 
     Z: Any
-    row_weights: tuple[tuple[Matrix, float], ...]
-    column_weights: tuple[tuple[Matrix, float], ...]
+    row_weights: tuple[Weights, ...]
+    column_weights: tuple[Weights, ...]
     factors: tuple[RatingFactors, ...]
     on_columns: RatingFactors
     on_rows: RatingFactors
 
     def of(self, positions: NDArray[np.int64]) -> list[Matrix]:
         """Predictions of some rows by each member."""
-        M, some = mask_of(self.Z), self.Z[positions]
+        some = self.Z[positions]
         mask = mask_of(some)
-        found = [by_neighbours(W[positions], base, self.Z, M) for W, base in self.row_weights]
+        found = [by_neighbours(weights, positions, self.Z) for weights in self.row_weights]
         found += [np.asarray((some @ W) / ((mask @ W) + base)) for W, base in self.column_weights]
         found += [member.of(positions) for member in (*self.factors, self.on_columns)]
         return [*found, np.asarray(self.on_rows.columns[positions] @ self.on_rows.rows.T)]
 
     def at(self, rows: NDArray[Any], columns: NDArray[Any]) -> Matrix:
-        """Predictions of some cells, one column for each member."""
-        out = np.empty((len(rows), len(self.row_weights) + len(self.column_weights) + len(self.factors) + 2))
-        for block in row_blocks(self.Z.shape[0], 8 * 3 * self.Z.shape[1]):
-            inside = np.flatnonzero((rows >= block.start) & (rows < block.stop))
-            if len(inside):
-                found = self.of(np.arange(block.start, block.stop))
-                for k, values in enumerate(found):
-                    out[inside, k] = values[rows[inside] - block.start, columns[inside]]
-        return out
+        """Predictions of some cells, one column for each member, in the same order."""
+        ZT = self.Z.T.tocsr()
+        found = [neighbours_at(weights, ZT, rows, columns) for weights in self.row_weights]
+        found += [neighbours_at(weights, self.Z, columns, rows) for weights in self.column_weights]
+        found += [member.at(rows, columns) for member in (*self.factors, self.on_columns)]
+        return np.column_stack([*found, self.on_rows.at(columns, rows)])
 
 
 class Shrinkages(NamedTuple):
@@ -108,8 +106,8 @@ class RatingModel:
         shrinkages = Shrinkages(DEFAULT_SHRINKAGE_OF_PAIRS, DEFAULT_SHRINKAGE_OF_PAIRS)
         if len(truth):
             shrinkages = Shrinkages(
-                best_shrinkage(sides[0], Z, rows, columns, truth),
-                best_shrinkage(sides[1], Z.T.tocsr(), columns, rows, truth),
+                best_shrinkage(sides[0], Z.T.tocsr(), rows, columns, truth),
+                best_shrinkage(sides[1], Z, columns, rows, truth),
             )
         first = _members(Z, own, sides, shrinkages, rng)
         found = first.at(rows, columns)
