@@ -12,7 +12,7 @@ from serve.conftest import LOOP, Client, P
 from simcomplete._serve.answers import Served
 from simcomplete._serve.app import Service, create_app
 from simcomplete._serve.batches import Batches
-from simcomplete._serve.guard import Limits
+from simcomplete._serve.guard import RequestLimits
 from simcomplete._serve.journal import Journal
 from simcomplete.errors import FileFormatError
 from simcomplete.estimators import PosteriorCompleter, PosteriorImputer
@@ -131,7 +131,7 @@ def test_refused_with_a_status_and_a_sentence(method, path, body, headers, statu
 
 
 def test_slow_senders_and_large_bodies_without_a_length(service):
-    ask = Client(create_app(service, limits=Limits(body_bytes=100, body_seconds=0.05)))
+    ask = Client(create_app(service, limits=RequestLimits(body_bytes=100, body_seconds=0.05)))
     part = {"type": "http.request", "body": b"x" * 60, "more_body": True}
     assert ask("POST", "/v1/search", parts=[part]).status == 408
     assert ask("POST", "/v1/search", parts=[part, part]).status == 413
@@ -146,7 +146,7 @@ def test_the_token(service):
 
 
 def test_too_many_at_once(service):
-    ask = Client(create_app(service, limits=Limits(at_once=3)))
+    ask = Client(create_app(service, limits=RequestLimits(at_once=3)))
     found = ask.together([("POST", "/v1/search", {"rows": [ROW]})] * 8)
     assert sorted(each.status for each in found) == [200] * 3 + [503] * 5
     assert all(each.headers["retry-after"] == "1" for each in found if each.status == 503)

@@ -34,7 +34,7 @@ def serve(
 ) -> None:
     """Answer queries with gaps over HTTP."""
     try:
-        from simcomplete._serve.guard import Limits
+        from simcomplete._serve.guard import RequestLimits
         from simcomplete._serve.server import check_host, open_service, read_token, serve_forever
     except ImportError as error:
         raise InputError(f"serve needs {error.name}: pip install 'simcomplete[serve]'") from error
@@ -43,5 +43,5 @@ def serve(
     service = open_service(model, changes)
     about = service.served.describe()
     say(f"{about['kind']} of {about['n_features']} features at http://{host}:{port}/openapi.json; Ctrl-C ends it")
-    limits = Limits(body_bytes=max_body * 2**20, at_once=max_requests)
+    limits = RequestLimits(body_bytes=max_body * 2**20, at_once=max_requests)
     serve_forever(service, host, port, token, limits, log=not quiet)

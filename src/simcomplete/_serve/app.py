@@ -20,7 +20,7 @@ from starlette.routing import Route
 from simcomplete._serve import bodies
 from simcomplete._serve.answers import Served
 from simcomplete._serve.batches import Batches
-from simcomplete._serve.guard import EXTRA, Guard, Limits, Meters, RequestError
+from simcomplete._serve.guard import EXTRA, Guard, Meters, RequestError, RequestLimits
 from simcomplete._serve.journal import Journal
 from simcomplete._serve.openapi import openapi_document
 from simcomplete.errors import InputError, SimcompleteError
@@ -220,7 +220,9 @@ async def _other(request: Request, error: Exception) -> Response:
     return Response(body, error.status_code, headers=dict(error.headers or {}), media_type=bodies.JSON)
 
 
-def create_app(service: Service, *, limits: Limits | None = None, token: str | None = None, log: bool = False) -> Guard:
+def create_app(
+    service: Service, *, limits: RequestLimits | None = None, token: str | None = None, log: bool = False
+) -> Guard:
     """Put paths, limits and counts around a service."""
     paths: list[tuple[str, Handler, list[str]]] = [
         ("/v1/search", service.search, ["POST"]),
@@ -235,4 +237,4 @@ def create_app(service: Service, *, limits: Limits | None = None, token: str | N
     ]
     routes = [Route(path, _spoken(handler), methods=methods) for path, handler, methods in paths]
     inner = Starlette(routes=routes, exception_handlers={HTTPException: _other})
-    return Guard(inner, limits or Limits(), token, service.meters, {path for path, _, _ in paths}, log)
+    return Guard(inner, limits or RequestLimits(), token, service.meters, {path for path, _, _ in paths}, log)

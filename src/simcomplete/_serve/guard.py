@@ -30,7 +30,7 @@ class RequestError(SimcompleteError):
 
 
 @dataclass(frozen=True)
-class Limits:
+class RequestLimits:
     """What one client may ask for."""
 
     body_bytes: int = 32 * 2**20
@@ -73,7 +73,9 @@ class Meters:
 class Guard:
     """An ASGI application around another."""
 
-    def __init__(self, app: Any, limits: Limits, token: str | None, meters: Meters, paths: set[str], log: bool) -> None:
+    def __init__(
+        self, app: Any, limits: RequestLimits, token: str | None, meters: Meters, paths: set[str], log: bool
+    ) -> None:
         self.app, self.limits, self.meters, self.paths, self.log = app, limits, meters, paths, log
         self.token = None if token is None else token.encode()
         self.under_way = 0
@@ -124,7 +126,7 @@ class Guard:
         return None
 
 
-def _bounded(receive: Any, limits: Limits) -> Any:
+def _bounded(receive: Any, limits: RequestLimits) -> Any:
     """Receive a body of so many bytes within so many seconds."""
     left = [limits.body_bytes]
     ends = asyncio.get_running_loop().time() + limits.body_seconds

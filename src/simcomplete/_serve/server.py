@@ -12,7 +12,7 @@ from simcomplete._load import load
 from simcomplete._result.archive import MODEL
 from simcomplete._serve.answers import Served
 from simcomplete._serve.app import Service, create_app
-from simcomplete._serve.guard import Limits
+from simcomplete._serve.guard import RequestLimits
 from simcomplete._serve.journal import Journal
 from simcomplete.errors import InputError
 
@@ -50,7 +50,7 @@ def read_token(path: Path | None) -> str | None:
     return token
 
 
-def serve_forever(service: Service, host: str, port: int, token: str | None, limits: Limits, log: bool) -> Any:
+def serve_forever(service: Service, host: str, port: int, token: str | None, limits: RequestLimits, log: bool) -> Any:
     """Answer until SIGTERM or SIGINT; then finish what is under way."""
     import uvicorn
 
