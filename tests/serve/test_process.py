@@ -1,6 +1,6 @@
 """The server as a process of its own: started, asked, changed, killed at any moment, and started again.
 
-SIMCOMPLETE_KILLS says how often it is killed; a few times here, for each start takes seconds.
+SIMCOMPLETE_KILLS says how often it is killed; once here, for each start takes seconds.
 """
 
 import http.client
@@ -18,7 +18,7 @@ import pytest
 
 from serve.conftest import P
 
-KILLS = int(os.environ.get("SIMCOMPLETE_KILLS", "2"))
+KILLS = int(os.environ.get("SIMCOMPLETE_KILLS", "1"))
 pytest.importorskip("uvicorn")
 
 
