@@ -160,7 +160,8 @@ class CopySearch:
             return replace(found, match=Match(ids, p))
         values, observed = rows.values[likely], rows.observed[likely]
         copying = learnt()
-        agreement = Agreement.of(values, observed, [raw[places[row]] for row in likely], self.deviations)
+        mine = [raw[places[row]] for row in likely]
+        agreement = Agreement.of(values, observed, mine, self.deviations, distances[likely])
         x, count = features(agreement, values, observed, space), observed.sum(axis=1)
         p[likely] = copying.probabilities(x, count, prior)
         weight = copying.probabilities(x, count, prior, ODDS).sum(axis=1)

@@ -91,8 +91,18 @@ class Agreement(NamedTuple):
     sources: Matrix
 
     @classmethod
-    def of(cls, values: Matrix, observed: Mask, neighbours: list[Matrix], deviations: Matrix) -> Agreement:
-        """Compare rows with their own neighbours, given as rows in the same units; equal distances stay in order."""
+    def of(
+        cls,
+        values: Matrix,
+        observed: Mask,
+        neighbours: list[Matrix],
+        deviations: Matrix,
+        distances: Matrix | None = None,
+    ) -> Agreement:
+        """Compare rows with their own neighbours, given as rows in the same units; equal distances stay in order.
+
+        Where the distances are known, of as many neighbours each, they are taken.
+        """
         rows, d = values.shape
         most = max(len(each) for each in neighbours)
         found = cls(
@@ -103,7 +113,8 @@ class Agreement(NamedTuple):
             np.zeros((rows, SOURCES, d)),
         )
         for row, near in enumerate(neighbours):
-            e = mean_squared_gaps(values[row], observed[row], near, deviations)
+            given = None if distances is None else distances[row]
+            e = mean_squared_gaps(values[row], observed[row], near, deviations) if given is None else given
             order = np.argsort(e, kind="stable")
             e = e[order]
             alike = int(np.searchsorted(e, e[0], side="right"))  # twins are equally far

@@ -17,7 +17,7 @@ SHRINKAGE = 0.1  # of the covariance that distances are measured by
 LARGEST_SIDE = 1e100  # whose square is a number
 
 
-class RowPairs(NamedTuple):
+class RowPair(NamedTuple):
     """Rows, a partner of each, and its rivals: those who come after it in the order of partners.
 
     Attributes
@@ -37,7 +37,7 @@ class RowPairs(NamedTuple):
     rivals: Partners
 
     @classmethod
-    def of(cls, values: Matrix, observed: Mask, partner: Matrix, partner_observed: Mask, others: Partners) -> RowPairs:
+    def of(cls, values: Matrix, observed: Mask, partner: Matrix, partner_observed: Mask, others: Partners) -> RowPair:
         """Put rows, their partners, and all whom the rows may know, together."""
         pair = cls(values, observed, partner, partner_observed, others)
         first, order = pair.distance, remarkable(others.distances, others.common)
@@ -61,10 +61,10 @@ class RowPairs(NamedTuple):
         gap = np.where(self.both, self.partner - self.values, 0.0)
         return np.asarray(np.sum(gap * gap, axis=1) / np.maximum(self.common, 1))
 
-    def some(self, which: NDArray[np.bool_]) -> RowPairs:
+    def some(self, which: NDArray[np.bool_]) -> RowPair:
         """Some of the rows."""
         rows = self.values[which], self.observed[which], self.partner[which], self.partner_observed[which]
-        return RowPairs(*rows, self.rivals.some(which))
+        return RowPair(*rows, self.rivals.some(which))
 
     def strangers(self, crowd: Crowd) -> Matrix:
         """Logarithm of the number of strangers to expect as near as the partner."""
@@ -95,12 +95,12 @@ class RowPairs(NamedTuple):
 
 def pairs_at(
     table: ScaledTable, rows: NDArray[np.int64], partners: Partners, place: int, values: Matrix | None = None
-) -> RowPairs:
+) -> RowPair:
     """Rows of the table, or other values in their place, with the partner at some place in the list of each."""
     other = partners.ids[:, place]
     others = partners.only(np.broadcast_to(np.arange(partners.ids.shape[1]) > place, partners.ids.shape))
     own = table.values[rows] if values is None else values
-    return RowPairs.of(own, table.observed[rows], table.values[other], table.observed[other], others)
+    return RowPair.of(own, table.observed[rows], table.values[other], table.observed[other], others)
 
 
 def _weighed(covariance: Covariance, observed: Mask, sides: Matrix) -> Matrix:

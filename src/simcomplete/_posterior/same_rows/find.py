@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._posterior.same_rows.evidence import RowPairs, pairs_at
+from simcomplete._posterior.same_rows.evidence import RowPair, pairs_at
 from simcomplete._posterior.same_rows.learning import SameModel, learn_same
 from simcomplete._posterior.same_rows.near_pairs import Partners, ScaledTable
 from simcomplete._posterior.shared.rows import as_bytes
@@ -108,7 +108,7 @@ def _repeated_pairs(
     for part in row_blocks(len(many), 8 * 16 * table.values.shape[1]):
         rows = many[part]
         mine = table.values[rows], table.observed[rows]
-        pair = RowPairs.of(*mine, *mine, partners.some(rows))
+        pair = RowPair.of(*mine, *mine, partners.some(rows))
         learnt, counted = model.probabilities(pair, prior), model.of_equal(pair, prior)
         p[rows] = np.where(learnt.sum(axis=1, keepdims=True) < counted[:, :1], counted, learnt)
     later = np.flatnonzero((first[which] != np.arange(len(which))) & (p[which].sum(axis=1) >= above))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._posterior.same_rows.crowd import Crowd, discrete_values, evident_below
-from simcomplete._posterior.same_rows.evidence import RowPairs, pairs_at
+from simcomplete._posterior.same_rows.evidence import RowPair, pairs_at
 from simcomplete._posterior.same_rows.near_pairs import Partners, ScaledTable
 from simcomplete._posterior.shared.copy_classes import KINDS, MOST_EXACT, RATES, CopyModel, learn_classes, snapped
 from simcomplete._rows.budget import row_blocks
@@ -44,14 +44,14 @@ class SameModel(NamedTuple):
     classes: CopyModel | None
     rates: Matrix
 
-    def probabilities(self, pair: RowPairs, prior: float | None) -> Matrix:
+    def probabilities(self, pair: RowPair, prior: float | None) -> Matrix:
         """P(exact), P(near), P(rough) of pairs; the evidence is at most that no stranger is so near."""
         if self.classes is None:
             return self.of_equal(pair, prior)
         most = np.maximum(-pair.strangers(self.crowd), 0.0) + SPARE_NATS
         return self.classes.probabilities(pair.features(self.table, self.crowd), most, prior)
 
-    def of_equal(self, pair: RowPairs, prior: float | None) -> Matrix:
+    def of_equal(self, pair: RowPair, prior: float | None) -> Matrix:
         """The same for pairs of equal rows by the number of strangers alone; 0 for all others."""
         p: Matrix = np.zeros((len(pair.values), 3))
         rate = float(self.rates[0]) if prior is None else prior
@@ -162,11 +162,11 @@ def _regressed(
 
 def _played(
     table: ScaledTable, rows: NDArray[np.int64], q: Matrix, mine: Partners, rng: np.random.Generator | None
-) -> RowPairs:
+) -> RowPair:
     """Rows with new values: with their best partner, or with a copy of what they were that has the gaps of others."""
     observed = table.observed[rows]
     near = Partners(mine.ids, *table.compare(q, observed, mine.ids)).ordered()
     if rng is None:
         return pairs_at(table, rows, near, 0, q)
     seen = observed & table.observed[rng.integers(table.n, size=len(rows))]
-    return RowPairs.of(q, observed, np.where(seen, table.values[rows], 0.0), seen, near)
+    return RowPair.of(q, observed, np.where(seen, table.values[rows], 0.0), seen, near)

@@ -20,7 +20,7 @@ from simcomplete._types import Mask, Matrix
 
 PARTNERS = 16  # rows that are kept for each row
 LARGEST_VALUE = 100.0  # in standard deviations, where all pairs are compared: beyond, squares would lose what differs
-AGREED = 0.01  # squared difference below which agreement counts no more in the order of partners
+AGREED = 0.001  # squared difference below which agreement counts no more in the order of partners
 STRANGERS = 2.0  # mean squared difference of two independent rows, in variances
 WIDE_ROWS = 1000  # that the covariance of wide rows is made from
 
@@ -72,7 +72,7 @@ def remarkable(distances: Matrix, common: NDArray[np.int64]) -> Matrix:
     Examples
     --------
     >>> remarkable(np.array([0.02, 0.0]), np.array([20, 3])).round(1)
-    array([-84.1, -15.9])
+    array([-91.1, -22.8])
     """
     near = np.log((np.minimum(distances, STRANGERS) + AGREED) / (STRANGERS + AGREED))
     return np.where(np.isfinite(distances), common * near, np.inf)
