@@ -136,6 +136,7 @@ class FittedRows(NamedTuple):
         share = np.maximum(A @ B.T, 1.0) / self.d  # of the features
         same = rows[:, None] == cols[None, :]
         spread = np.where(same, 0.0, np.sqrt(np.maximum(1 - sure, 0.0)) * share ** (-growth / 2))
+        spread = np.where(A @ B.T > 0, spread, np.inf)  # nothing is claimed of pairs without a feature that counts
         return RestrictedCosines(np.where(same & (whole > 0), 1.0, np.clip(a @ b.T / safe, -1.0, 1.0)), spread)
 
     def _some(self) -> NDArray[np.int64]:

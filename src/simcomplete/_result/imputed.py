@@ -89,7 +89,7 @@ class WithValues:
         similarity : array of shape (rows, cols)
             0 for a pair without a feature that counts.
         low, high : array of shape (rows, cols)
-            Only where a level is given.
+            Only where a level is given; -1 and 1 for a pair without a feature that counts.
 
         Examples
         --------
@@ -132,5 +132,6 @@ class WithValues:
         if level is None:
             return found.similarity
         quantiles = required(self.interval_model, self.method).quantiles
-        half = found.spread * np.interp(check_level(level), np.linspace(0, 1, len(quantiles)), quantiles)
+        z = float(np.interp(check_level(level), np.linspace(0, 1, len(quantiles)), quantiles))
+        half = found.spread * max(z, 1e-300)
         return found.similarity, np.clip(found.similarity - half, -1, 1), np.clip(found.similarity + half, -1, 1)

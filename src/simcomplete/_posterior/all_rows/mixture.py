@@ -158,7 +158,7 @@ def _mixed(
     completed, own = stack.values(lost.X[others]).mean, stack.values(judged)
     every = JudgedPairs.of(lost, others, completed, np.ones(some.shape[1]))
     level = every.best_level(own.mean, own.variance)
-    recipe = replace(stack.recipe, level=stack.recipe.level * level)
+    recipe = replace(stack.recipe, pairs=level)
     by_stack = RowMoments.of(own.mean, own.variance * level)
     tuned = first.tuned(single.model.strength, single.model.power, first.fill(judged))
     by_single = _single(tuned, judged, stack.scaling.sizes(judged))

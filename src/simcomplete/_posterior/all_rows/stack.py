@@ -42,6 +42,8 @@ class Recipe:
         Of the members' variances, and of these times the misfit of the row.
     slope, level : float
         Variances are multiplied by ``level * exp(slope * t)``, t the distance from the mean in deviations.
+    pairs : float
+        What variances are multiplied by for the sake of similarities: not where they tell how far values move.
     tilt : Tilt
         For values missing because of what they are.
     """
@@ -50,6 +52,7 @@ class Recipe:
     variances: Vector
     slope: float = 0.0
     level: float = 1.0
+    pairs: float = 1.0
     tilt: Tilt = field(default_factory=Tilt)
 
 
@@ -92,7 +95,7 @@ class RowStack:
         if tilt.beta == 0:
             return StackValues(mean, variance, np.zeros_like(mean))
         deviation = self.raw_deviation / size[:, None] if tilt.raw else np.broadcast_to(self.units.deviation, X.shape)
-        to = np.where(known, mean, np.clip(mean + tilt.shift(variance, deviation), *self._range))
+        to = np.where(known, mean, np.clip(mean + tilt.shift(variance / self.recipe.pairs, deviation), *self._range))
         return StackValues(to, variance, to - mean)
 
     def _expect(self, X: Matrix, size: Vector) -> list[MemberValues | None]:
@@ -121,7 +124,7 @@ class RowStack:
                 misfit = 0.0 if member.misfit is None else member.misfit[:, None]
                 variance += (by.variances[k] + by.variances[K + k] * misfit) * member.variance
         variance = np.maximum(variance, LEAST_VARIANCE * float(np.mean(self.units.deviation**2)))
-        return np.where(known, 0.0, by.level * variance * np.exp(by.slope * self._t(mean)))
+        return np.where(known, 0.0, by.level * by.pairs * variance * np.exp(by.slope * self._t(mean)))
 
     def _t(self, mean: Matrix) -> Matrix:
         return np.clip((mean - self.units.mean) / self.units.deviation, -LARGEST_T, LARGEST_T)
