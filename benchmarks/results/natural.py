@@ -28,11 +28,12 @@ again.
 hidden (.1 or .3). Truth is the overlap cosine over what was known before hiding, for pairs with at least
 {COMMON} common features; other pairs do not count. `posterior` is asked for the same quantity,
 `done.restricted(known)` with the features that both rows had. An earlier table compared its similarities over
-all features with this truth, in sparse data another number, and showed errors of up to 538 times overlap's that
-were none. The imputing methods and `smcnn` cannot be restricted: they stand here for completeness. The error is
+all features with this truth, in sparse data another number, and showed errors of up to 538 times overlap's.
+The imputing methods and `smcnn` cannot be restricted: they stand here for completeness. The error is
 relative to the overlap similarities after hiding, off the diagonal; coverage counts the same pairs; "S0 off by"
 tells how little there is to gain where it is tiny. Means over {len(SEEDS)} seeds, one where there are more than
-{WIDE} features."""
+{WIDE} features. A dash: `posterior` was not measured on
+this set again."""
 TEXT_APART = f"""\
 **Complete rows, hidden as nature does.** Where at least {FEWEST} rows are complete: a quarter of them, at most
 {QUERIES}, become queries, each with the mask of an incomplete row drawn at random; at most {MOST} others are
