@@ -103,7 +103,7 @@ def bounds(requirements):
 def test_the_oldest_versions_are_the_bounds():
     project = settings()["project"]
     extras = project["optional-dependencies"]
-    named = ("cli", "dask", "faiss", "frames", "plots")
+    named = ("cli", "dask", "faiss", "frames", "plots", "serve")
     promised = bounds([*project["dependencies"], *(line for name in named for line in extras[name])])
     promised |= {name: version for name, version in bounds(extras["test"]).items() if name == "xarray"}
     text = (ROOT / ".ci" / "oldest.txt").read_text(encoding="utf-8")
