@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete._result import archive, completion, store, summary
+from simcomplete._result import archive, searching, store, summary
 from simcomplete._result.archive import digest_of, read_archive, write_archive
 from simcomplete._result.certificate import Certificate
 from simcomplete._result.completion import Completion
@@ -221,5 +221,5 @@ def test_evidence_is_counted_where_that_is_quick(monkeypatch):
 
 
 def test_an_index_is_over_the_candidates(monkeypatch):
-    monkeypatch.setattr(completion, "IndexCache", lambda matrix, candidates: candidates)
+    monkeypatch.setattr(searching, "IndexCache", lambda matrix, candidates: candidates)
     assert result()._indexes == slice(0, 2)

@@ -97,7 +97,7 @@ def _tables(problem: Problem) -> tuple[RowTable, ...]:
 def _memory(s: Sizes, params: Mapping[str, Any]) -> float:
     """S0 and a copy of it, known values three times, and what the shrinkage is chosen with."""
     known = s.n_candidates * s.d + s.n_queries * s.d * (1 - s.missing)
-    return with_pairs(s, s.n**2 + 6 * known + 8 * min(s.n, CHOSEN_ON) ** 2)
+    return with_pairs(s, s.n**2 + 6 * known + 6 * min(s.n, CHOSEN_ON) ** 2)
 
 
 METHODS = (

@@ -17,6 +17,7 @@ from simcomplete._types import Matrix, Vector
 from simcomplete.errors import InputError
 
 MOVES = 10  # entries that are listed
+TIED = 12  # digits to which changes are compared: what differs by rounding alone keeps its order
 
 
 class Move(NamedTuple):
@@ -167,7 +168,7 @@ class Repair:
         """The entries that moved most, largest first, by label; at most ten."""
         rows, cols = np.triu_indices(len(self.values))
         change = np.nan_to_num(self.change[rows, cols])
-        most = np.argsort(-np.abs(change), kind="stable")[:MOVES]
+        most = np.argsort(-np.abs(change).round(TIED), kind="stable")[:MOVES]
         names: Any = self.labels or range(len(self.values))
         return [
             Move(names[i], names[j], float(self.given[i, j]), float(self.values[i, j]), float(d))

@@ -22,6 +22,7 @@ from simcomplete._rows.matching import in_order_of
 from simcomplete._rows.validate import as_rows, same_width
 from simcomplete._rows.xp import Array, to_numpy
 from simcomplete._types import Matrix
+from simcomplete.errors import InputError
 
 STATUS = Status("computed", "expected similarities of new queries, by the model of an earlier completion")
 
@@ -29,6 +30,10 @@ STATUS = Status("computed", "expected similarities of new queries, by the model 
 def answer_queries(fitted: FittedRows, done: Completion, Q: Any) -> Completion:
     """Vectors of new queries by the model behind a completion, below the rows that its candidates have there."""
     given = fitted.tables[0]
+    if done.matrix.factor is None or int(done.matrix.factor.shape[1]) != fitted.d:
+        raise InputError(
+            "this completion was changed by a view, and takes no new queries; ask the one it was made from"
+        )
     asked = as_rows(Q, "queries").in_memory()
     if isinstance(asked, FrameRows):
         asked = in_order_of(given, asked, "queries")

@@ -16,7 +16,10 @@ FEATURE_UNITS = Record(FeatureUnits, {name: Floats("seen") for name in ("mean", 
 TILT = Record(Tilt, {"beta": REAL, "z": REAL, "raw": Value(bool)})
 RECIPE = Record(
     Recipe,
-    {"weights": Floats("weights"), "variances": Floats("variances"), "slope": REAL, "level": REAL, "tilt": TILT},
+    {
+        **{"weights": Floats("weights"), "variances": Floats("variances")},
+        **{"slope": REAL, "level": REAL, "pairs": REAL, "tilt": TILT},
+    },
 )
 
 
