@@ -9,16 +9,26 @@ PYTEST := -m pytest -n auto --dist loadfile
 # What other versions of Python and of the dependencies are tried on: imports, every method and its promises, the examples in
 # docstrings, rows and files of every kind, estimators, pages and commands. The rest is mathematics that no version changes.
 CORE := tests/rows tests/similarity tests/result tests/method tests/datasets tests/index tests/report tests/cli \
-  tests/test_metrics.py tests/test_masks.py tests/test_small_parts.py tests/test_architecture.py tests/estimators
+  tests/test_metrics.py tests/test_metrics_ranking.py tests/test_masks.py tests/test_masks_by_value.py tests/test_small_parts.py tests/test_architecture.py tests/estimators
 OLDEST := VENV=.venv-oldest INSTALL='--constraint .ci/oldest.txt'
 
-.PHONY: demo test check bench bench-scale results paper coverage mutants test-core test-oldest hooks format clean fuzz faults hostile
+.PHONY: demo test docs wheel check bench bench-scale bench-track results paper coverage mutants test-core test-oldest hooks format clean fuzz faults hostile
 
 demo: $(VENV)/.demo  ## complete the similarities of bundled digits and write a page about it
 	$(BIN)/simcomplete demo
+	@echo "Draw, hide and search in a browser: $(BIN)/simcomplete serve --demo, then open http://127.0.0.1:8080/"
 
 test: $(VENV)/.test  ## run the tests
 	$(ONE_THREAD) $(BIN)/python $(PYTEST) $(COVERAGE)
+
+docs: $(VENV)/.docs  ## build the site into the folder site; it opens from disk: site/index.html
+	rm -rf site docs/gallery docs/reference/generated
+	$(ONE_THREAD) $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --builder html -d $(VENV)/doctrees docs site
+	@echo "site/index.html"
+
+wheel: $(BIN)/python  ## build the package into the folder dist
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	@ls dist
 
 coverage:  ## run the tests and print which lines they reach; fails below the floor in pyproject.toml
 	$(MAKE) --no-print-directory test COVERAGE='--cov --cov-report=term:skip-covered'
@@ -32,6 +42,9 @@ bench: $(VENV)/.test  ## ratios of speed, measured side by side; takes a while
 
 bench-scale: $(VENV)/.test  ## a million candidates by block; takes a while, and 4 GB in the temporary folder
 	$(BIN)/python -m benchmarks.scale
+
+bench-track: $(VENV)/.test  ## append ratios of speed to benchmarks/history.jsonl and draw them; red: a fifth worse than before
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.track $(TRACK)
 
 results: $(VENV)/.test  ## accuracy on real data from SIMCOMPLETE_DATA, written to docs/results.md
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.results
@@ -80,9 +93,10 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 # A stamp is written only after a whole installation, so that an interrupted one is done again.
-$(VENV)/.demo: EXTRAS = cli
+$(VENV)/.demo: EXTRAS = cli,serve
 $(VENV)/.test: EXTRAS = test
 $(VENV)/.check: EXTRAS = test,check
-$(VENV)/.demo $(VENV)/.test $(VENV)/.check: pyproject.toml | $(BIN)/python
+$(VENV)/.docs: EXTRAS = docs
+$(VENV)/.demo $(VENV)/.test $(VENV)/.check $(VENV)/.docs: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(INSTALL) --editable '.[$(EXTRAS)]'
 	@touch $@

@@ -18,8 +18,11 @@ from threadpoolctl import threadpool_limits
 import simcomplete as sc
 from benchmarks.all_rows_cells import BY_VALUE, IGNORABLE, SETS, complete_part, hidden
 from benchmarks.results import data
-from simcomplete._posterior.method import fit_all_rows, fit_factors
+from simcomplete._posterior.all_rows.select import RowsCompletion
+from simcomplete._posterior.incomplete_rows import fit_all_rows, fit_factors
+from simcomplete._posterior.method import pair_spread
 from simcomplete._posterior.shared.rows import diagonal_deficit, typical_length
+from simcomplete._result.intervals import IntervalModel
 from simcomplete._types import Matrix
 
 LEVEL = 0.9
@@ -54,7 +57,7 @@ def measure(name: str, mask: str, rows: int, seed: int) -> tuple[Cell, str]:
         done = fit(X / typical_length(np.nan_to_num(X)), np.random.default_rng(seed), "full")
         seconds = time.perf_counter() - began
         S = done.U @ done.U.T
-        half = _half_widths(done.spread(diagonal_deficit(done.U)), done.quantiles)
+        half = _half_widths(done)
         inside = float(np.mean((np.abs(S - truth) <= half)[off]))
         found.append([float(np.sum((S - truth)[off] ** 2)) / base, inside, float(np.mean(half[off])), seconds])
         told = done.choice.as_dict()
@@ -62,12 +65,12 @@ def measure(name: str, mask: str, rows: int, seed: int) -> tuple[Cell, str]:
     return Cell(*(value for pair in zip(*found, strict=True) for value in pair)), note
 
 
-def _half_widths(spread: Matrix, quantiles: Matrix | None) -> Matrix:
-    if quantiles is None:
-        return np.full((len(spread), len(spread)), np.nan)
-    squared = spread**2
-    both = squared[:, None] + squared - squared[:, None] * squared
-    return np.asarray(np.interp(LEVEL, np.linspace(0, 1, len(quantiles)), quantiles) * np.sqrt(both))
+def _half_widths(done: RowsCompletion) -> Matrix:
+    every = np.arange(len(done.U))
+    if done.quantiles is None:
+        return np.full((len(every), len(every)), np.nan)
+    model = IntervalModel(done.spread(diagonal_deficit(done.U)), done.quantiles, pairs=pair_spread(done, done.U))
+    return model.half_width(LEVEL, every, every)
 
 
 def main() -> None:

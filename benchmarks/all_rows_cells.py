@@ -25,6 +25,7 @@ SETS = (
 BY_COLUMN = ("communities_crime", "hela_proteomics")  # few rows of these are complete: complete columns are taken
 IGNORABLE = ("mcar.1", "mcar.5", "mcar.9", "mixed", "block", "feat", "drop", "mar")
 BY_VALUE = ("mnar", "mnarg", "mar2")  # mar2 depends on what can be predicted of the value, and looks the same
+NATURAL = ("nat:jester", "nat:kiba_affinity", "nat:movielens_small")  # rows and columns of a real table's mask
 FEWEST_KEPT = 2  # values of a row
 
 
@@ -39,7 +40,7 @@ def complete_part(name: str, rows: int, seed: int) -> Matrix:
 
 def hidden(X: Matrix, mask: str, seed: int) -> Matrix:
     """A copy of rows with NaN where the mask hides; every row keeps at least two values."""
-    rng = np.random.default_rng([seed, 1 + (*IGNORABLE, *BY_VALUE).index(mask)])
+    rng = np.random.default_rng([seed, 1 + (*IGNORABLE, *BY_VALUE, *NATURAL).index(mask)])
     known = _observed(X, mask, rng)
     for row in np.flatnonzero(known.sum(axis=1) < FEWEST_KEPT):
         known[row, rng.permutation(X.shape[1])[:FEWEST_KEPT]] = True
@@ -56,6 +57,10 @@ def _observed(X: Matrix, mask: str, rng: np.random.Generator) -> Mask:
     if mask == "block":
         start, length = rng.integers(d, size=(n, 1)), np.round(rng.uniform(0.2, 0.7, (n, 1)) * d)
         return np.asarray((np.arange(d) - start) % d >= length)
+    if mask.startswith("nat:"):
+        real = ~np.isnan(data.load(mask[4:]))
+        rows, columns = (rng.permutation(np.resize(rng.permutation(real.shape[k]), X.shape[k])) for k in (0, 1))
+        return np.asarray(real[np.ix_(rows, columns)])
     if mask == "feat":
         return np.asarray(draws >= rng.beta(0.6, 0.9, d))
     if mask == "drop":

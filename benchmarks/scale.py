@@ -30,6 +30,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every row, with machine facts, here")
     parser.add_argument("--threads", type=int, default=cores(), help="threads of every side (default: all cores)")
     parser.add_argument("--seed", type=int, default=0, help="of the data (default: 0)")
+    parser.add_argument("--sizes", type=int, nargs="+", metavar="N", help=f"rows of the files (default: {SIZES})")
     parser.add_argument("--folder", type=Path, help="where the temporary files go (4 GB)")
     told = parser.parse_args()
     settings = Settings(quick=told.quick, threads=told.threads, seed=told.seed)
@@ -38,8 +39,8 @@ def main() -> None:
     written: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(dir=told.folder) as room:
         parts = {
-            "blocks": lambda: blocks(settings, Path(room)),
-            "knn": lambda: neighbours(settings, Path(room)),
+            "blocks": lambda: blocks(settings, Path(room), told.sizes),
+            "knn": lambda: neighbours(settings, Path(room), told.sizes),
             "dense": lambda: dense(settings),
             "descent": lambda: descent(settings),
         }
@@ -55,20 +56,20 @@ def shape(settings: Settings) -> dict[str, int]:
     return {"n_q": 20, "rank": 10} if settings.quick else {"n_q": QUERIES, "rank": RANK}
 
 
-def files(settings: Settings, room: Path) -> list[tuple[int, int, Path]]:
+def files(settings: Settings, room: Path, asked: list[int] | None = None) -> list[tuple[int, int, Path]]:
     """Sizes and files of candidates, made where they are not there yet."""
     sizes, d = ((5_000, 10_000, 20_000), 64) if settings.quick else (SIZES, FEATURES)
-    found = [(n, d, room / f"{n}.npy") for n in sizes]
+    found = [(n, d, room / f"{n}.npy") for n in asked or sizes]
     for n, _, path in found:
         if not path.exists():
             write(path, n, d, settings.seed)
     return found
 
 
-def blocks(settings: Settings, room: Path) -> list[dict[str, Any]]:
+def blocks(settings: Settings, room: Path, sizes: list[int] | None = None) -> list[dict[str, Any]]:
     """The two passes beside their bare products, and with the certificate; the exponent of growth in the last row."""
     rows: list[dict[str, Any]] = []
-    for n, d, path in files(settings, room):
+    for n, d, path in files(settings, room, sizes):
         told = {**shape(settings), "seed": settings.seed}
         repeats = 3 if n <= 100_000 else 1
         floor = fresh(SIDES + "bare", {**told, "n": n, "d": d}, repeats, settings.threads)
@@ -97,17 +98,17 @@ def blocks(settings: Settings, room: Path) -> list[dict[str, Any]]:
                 }
             )
     plain = [row for row in rows if row["side"] == "two passes"]
-    sizes = [row["n_p"] for row in plain]
-    for name in ("seconds", "cpu_s"):
-        whole, last = slope(sizes, [row[name] for row in plain]), slope(sizes[-2:], [row[name] for row in plain[-2:]])
+    grown = [row["n_p"] for row in plain]
+    for name in ("seconds", "cpu_s") if len(grown) > 1 else ():
+        whole, last = slope(grown, [row[name] for row in plain]), slope(grown[-2:], [row[name] for row in plain[-2:]])
         print(f"growth in n_p by {name}: exponent {whole:.3f}, over the last step {last:.3f}")
     return rows
 
 
-def neighbours(settings: Settings, room: Path) -> list[dict[str, Any]]:
+def neighbours(settings: Settings, room: Path, sizes: list[int] | None = None) -> list[dict[str, Any]]:
     """scikit-learn's KNNImputer, as far as it goes."""
     rows = []
-    for n, d, path in files(settings, room):
+    for n, d, path in files(settings, room, sizes):
         arguments = {"path": str(path), "n_q": shape(settings)["n_q"], "seed": settings.seed, "room": ROOM}
         row: dict[str, Any] = {"side": "KNNImputer", "n_p": n, "d": d, "seconds": "", "cpu_s": "", "peak_mib": ""}
         try:

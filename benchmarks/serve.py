@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -19,8 +20,10 @@ import time
 from pathlib import Path
 
 import numpy as np
+import psutil
 
 from simcomplete._serve.answers import Served
+from simcomplete._serve.bodies import JSON
 from simcomplete.estimators import PosteriorCompleter
 
 MISSING = 0.8
@@ -30,15 +33,13 @@ LONGEST = 60.0  # seconds of any load
 def request_of(row: np.ndarray) -> bytes:
     cells = [None if np.isnan(x) else round(float(x), 6) for x in row]
     body = json.dumps({"rows": [cells], "k": 10}).encode()
-    head = (
-        f"POST /v1/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
-    return head.encode() + body
+    head = ("POST /v1/search HTTP/1.1", "Host: 127.0.0.1", f"Content-Type: {JSON}", f"Content-Length: {len(body)}")
+    return "\r\n".join((*head, "", "")).encode() + body
 
 
-async def client(port: int, requests: list[bytes], stop: float, pause: float, times: list[float]) -> None:
+async def client(port: int, requests: list[bytes], stop: float, pause: float, wait: float, times: list[float]) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    await asyncio.sleep(pause * np.random.default_rng(len(times)).random())
+    await asyncio.sleep(wait)
     place = 0
     while time.perf_counter() < stop:
         began = time.perf_counter()
@@ -63,7 +64,10 @@ def load(port: int, requests: list[bytes], clients: int, seconds: float, rate: f
 
     async def every() -> None:
         shares = (requests[i::clients] or requests for i in range(clients))
-        await asyncio.gather(*(client(port, share, stop, pause, times) for share in shares))
+        waits = pause * np.random.default_rng(0).random(clients)  # so that they do not all ask at the same moment
+        await asyncio.gather(
+            *(client(port, share, stop, pause, wait, times) for share, wait in zip(shares, waits, strict=True))
+        )
 
     asyncio.run(every())
     p50, p99 = np.quantile(times, [0.5, 0.99])
@@ -88,14 +92,20 @@ def free_port() -> int:
         return int(s.getsockname()[1])
 
 
-def in_process(model: PosteriorCompleter, Q: np.ndarray, batch: int, seconds: float) -> float:
-    """Rows a second of the library, in one process, with intervals."""
-    served, rows, began = Served.of(model), 0, time.perf_counter()
+def in_process(model: PosteriorCompleter, Q: np.ndarray, batch: int, seconds: float) -> tuple[float, float]:
+    """Rows a second of the library, in one process, with intervals; and milliseconds of CPU for one."""
+    served, rows, began, busy = Served.of(model), 0, time.perf_counter(), time.process_time()
     while time.perf_counter() < began + seconds:
         some = np.take(Q, np.arange(rows, rows + batch) % len(Q), axis=0)
         served.search(some, 10, 0.9)
         rows += batch
-    return rows / (time.perf_counter() - began)
+    return rows / (time.perf_counter() - began), 1e3 * (time.process_time() - busy) / rows
+
+
+def cpu_of(process: subprocess.Popen) -> float:
+    """Seconds of CPU that a process has used."""
+    used = psutil.Process(process.pid).cpu_times()
+    return float(used.user + used.system)
 
 
 def rows_of(data: str, n: int, queries: int) -> tuple[np.ndarray, np.ndarray]:
@@ -115,7 +125,7 @@ def rows_of(data: str, n: int, queries: int) -> tuple[np.ndarray, np.ndarray]:
 def compare(told: argparse.Namespace) -> None:
     P, Q = rows_of(told.data, told.candidates, 512)
     model = PosteriorCompleter(effort="fast").fit(P)
-    one, many = (in_process(model, Q, batch, told.seconds) for batch in (1, 64))
+    (one, one_cpu), (many, many_cpu) = (in_process(model, Q, batch, told.seconds) for batch in (1, 64))
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         model.save(Path(folder) / "m")
@@ -124,7 +134,9 @@ def compare(told: argparse.Namespace) -> None:
         try:
             requests = [request_of(row) for row in Q]
             load(port, requests, told.clients, 1.0)
+            busy = cpu_of(process)
             most = load(port, requests, told.clients, told.seconds)
+            cpu = 1e3 * (cpu_of(process) - busy) / (most["rows_per_second"] * told.seconds)
             half = load(port, requests, told.clients, told.seconds, most["rows_per_second"] / 2)
         finally:
             process.terminate()
@@ -133,6 +145,8 @@ def compare(told: argparse.Namespace) -> None:
         f"{len(P)} x {P.shape[1]}, {MISSING:.0%} missing, {told.clients} clients, data {Path(told.data).name}, seed 0"
     )
     print(f"library, one row at a time: {one:.0f} rows/s; 64 rows at a time: {many:.0f} rows/s")
+    print(f"CPU of one row: {one_cpu:.2f} ms alone, {many_cpu:.2f} ms of 64, {cpu:.2f} ms in the service")
+    print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(f"service: {most['rows_per_second']:.0f} rows/s = {most['rows_per_second'] / many:.2f} of the latter,")
     print(f"  p50 {most['p50_ms']:.1f} ms, p99 {most['p99_ms']:.1f} ms; at half that rate p99 {half['p99_ms']:.1f} ms")
 

@@ -1,10 +1,13 @@
-"""Choose rank, weight and step by grid search: with ground truth as the paper does, and without any.
+"""
+Choose parameters by grid search
+================================
 
-python examples/grid_search.py
+Choose the rank, weight and step of the paper's method by grid search, with ground truth as in the paper, and without.
 """
 
 import warnings
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
@@ -13,28 +16,35 @@ import simcomplete as sc
 from simcomplete.estimators import SMCNN
 from simcomplete.scorers import hidden_value_scorer, relative_error_scorer
 
-# The grid of the paper.
-RANKS = [50, 100, 200]
-POWERS = [1e-3, 1e-2, 1e-1, 1.0, 10.0]
-
+RANKS, POWERS = [50, 100, 200], [1e-3, 1e-2, 1e-1, 1.0, 10.0]  # the grid of the paper
 complete = load_digits().data[:300]
 X = sc.masks.apply(complete, sc.masks.random(complete, missing=0.7))
 
-# 1. Without ground truth, on your own data: known values of the rows left out are hidden, and the similarities with
+# %%
+# Without ground truth, on your own data: known values of the rows left out are hidden, and the similarities with
 # the fitted rows are compared with those over everything known. The exact solver needs no step.
 blind = GridSearchCV(SMCNN(), {"rank": RANKS, "penalty": POWERS}, scoring=hidden_value_scorer(), cv=3).fit(X)
 print(f"without truth: {blind.best_params_}, relative error {-blind.best_score_:.2f}")
 
-# 2. With ground truth as y, the same grid: how good was that choice?
+# %%
+# With ground truth as y, the same grid: how good was that choice?
 known = GridSearchCV(SMCNN(), {"rank": RANKS, "penalty": POWERS}, scoring=relative_error_scorer(), cv=3)
 known.fit(X, complete)
 scores = known.cv_results_["mean_test_score"]
 print(f"with truth:    {known.best_params_}, relative error {-known.best_score_:.2f}")
+for penalty in POWERS:
+    own = known.cv_results_["param_penalty"] == penalty
+    plt.plot(RANKS, -scores[own], "o-", label=f"penalty {penalty:g}")
+plt.xlabel("rank")
+plt.yscale("log")
+plt.ylabel("relative squared error")
+plt.legend()
 print(f"               the choice made without it: {-scores[blind.best_index_]:.2f}")
 
-# 3. The paper's protocol: gradient descent, its step on the grid too, and one split in which all rows are fitted and
-# scored together. Steps of 0.01 and more cannot settle here (they must stay below 1 / (4 lambda_max)); such a run
-# ends with a warning and a status that say so, and its score shows it.
+# %%
+# The paper's protocol: gradient descent, its step on the grid too, and one split in which all rows are fitted and
+# scored together. Steps of 0.01 and more do not converge here (the limit is 1 / (4 lambda_max)); such a run ends with a
+# warning and a status that say so, and its score shows it.
 rows = np.arange(len(X))
 descent = GridSearchCV(
     SMCNN(solver="descent", max_iter=40),

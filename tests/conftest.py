@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +26,23 @@ def pytest_collection_modifyitems(items):
     for item in items:  # whatever runs once per library can be chosen with -m array_library
         if "library" in getattr(item, "fixturenames", ()):
             item.add_marker("array_library")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """The system's Chromium, or the one that SIMCOMPLETE_BROWSER names; what needs it is skipped elsewhere."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (extra `browser`)")
+    found = os.environ.get("SIMCOMPLETE_BROWSER") or shutil.which("chromium") or shutil.which("chromium-browser")
+    if found is None:
+        pytest.skip("no Chromium on this machine: apt-get install chromium")
+    flags = (
+        *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+        *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    )
+    with playwright.sync_playwright() as driver:
+        made = driver.chromium.launch(executable_path=found, args=flags)
+        yield made
+        made.close()
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ import ast
 import doctest
 import importlib
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,12 +25,13 @@ LAYERS = [
     ["_rows"],
     ["_ratings"],
     ["_similarity", "masks", "metrics"],
+    ["_result/pair_spread"],
     ["_result/status", "_result/certificate", "_result/intervals", "_result/matrix", "_result/rows"],
     ["_result/html"],
     ["_result/unobserved"],
     ["_result/imputed", "_result/new_queries"],
     ["_result/search", "_result/validity", "_result/views", "_result/archive", "_result/plain", "_result/fits"],
-    ["_result/recalibration", "_result/pairs", "_result/top", "_result/probabilities"],
+    ["_result/recalibration", "_result/pairs", "_result/thresholds", "_result/top", "_result/probabilities"],
     ["_result/layout", "_result/layout_values"],
     ["_result/store", "_result/summary", "_result/frames", "_result/plots"],
     ["_result/duplicates"],
@@ -40,12 +42,13 @@ LAYERS = [
     ["_method"],
     ["_correlation"],
     ["_spectral", "_posterior"],
-    ["_correlation/expected", "_correlation/rehearsed", "_correlation/samples"],
+    ["_correlation/expected", "_correlation/holdout", "_correlation/samples"],
     ["_baselines"],
     ["_registry"],
     ["_auto"],
     ["_api"],
     ["theory", "scorers"],
+    ["stores"],
     ["estimators"],
     ["_load"],
     ["datasets"],
@@ -116,20 +119,22 @@ def test_the_import_test_can_fail(tmp_path):
     assert list(imported(wrong)) == ["_api", "__init__"]
 
 
-def test_rooms_are_small():
-    sizes = sorted(len(path.read_text(encoding="utf-8").splitlines()) for path in FILES)
-    assert sizes[-1] <= 300
-    assert sizes[len(sizes) // 2] <= 150
+@pytest.mark.parametrize("folder", ["src", "tests", "benchmarks", "examples"])
+def test_rooms_are_small(folder):
+    files = Path(__file__).parents[1].joinpath(folder).rglob("*.py")
+    sizes = sorted((len(path.read_text(encoding="utf-8").splitlines()), path.name) for path in files)
+    assert sizes[-1] <= (300, "~"), sizes[-5:]
+    assert sizes[len(sizes) // 2] <= (125, "~")
 
 
-PUBLIC_MODULES = {"datasets", "errors", "estimators", "index", "masks", "metrics", "scorers", "theory"}
+PUBLIC_MODULES = {"datasets", "errors", "estimators", "index", "masks", "metrics", "scorers", "stores", "theory"}
 PUBLIC_NAMES = {
     *("complete", "complete_similarity", "Completion", "load", "methods", "overlap_counts", "overlap_similarity"),
     *("PosteriorCompleter", "PosteriorImputer", "pool", "SMCNN", "SMCNmF", "SimilarityCompleter", "__version__"),
     "duplicates",
     *("nearest_correlation", "nearest_covariance", "shrink_to_valid", "factor_correlation", "Repair"),
     *("NearestCorrelation", "PosteriorKernel", "correlation", "covariance", "Estimate"),
-    *(PUBLIC_MODULES - {"index"}),
+    *(PUBLIC_MODULES - {"index", "stores"}),
 }
 
 
@@ -192,7 +197,40 @@ def test_a_name_has_one_meaning():
     assert not twice
 
 
-@pytest.mark.parametrize(("method", "most"), [("posterior", 21), ("smcnn", 27), ("auto", 50)])
+# Words that this package once used for things that have a name elsewhere: see the glossary in CONTRIBUTING.md.
+FORMER_WORDS = {
+    *("Bars", "Uncounted", "ELECTORATE", "drawn_up", "meetings", "is_outside", "told_memory", "verdict", "campaign"),
+    *("rehearse", "rehearsed", "rehearsal", "Rehearsal", "play", "played", "Played", "PLAYS", "told"),
+    *("MANY", "MOST", "FEWEST", "HELD", "Around", "Seen", "PassOf", "Fills", "crowd", "Crowd", "judged", "JUDGED"),
+}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_names_are_those_of_the_field(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names = {getattr(node, key, None) for node in ast.walk(tree) for key in ("id", "attr", "arg", "name")}
+    assert not FORMER_WORDS & (names | {path.stem})
+
+
+PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
+
+
+def test_the_page_names_every_package_and_no_module_that_is_gone():
+    rows = [line.split("|")[1:-1] for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    rows = [([*re.findall(r"`([\w/]+)`", packages)], re.findall(r"`(\w+)/?`", what)) for packages, what, *_ in rows]
+    here = {path.stem for path in ROOT.iterdir() if not path.name.startswith("__") and path.name != "py.typed"}
+    assert here - {"_version"} <= {package for packages, _ in rows for package in packages}
+    modules = {path.stem for path in ROOT.rglob("*")}
+    defined = {name for path in FILES for name in re.findall(r"(?:def|class) (\w+)", path.read_text(encoding="utf-8"))}
+    for packages, names in rows:
+        folders = [ROOT / package for package in packages if (ROOT / package).is_dir()]
+        assert not set(names) - modules - defined, packages
+        if folders and "/" in packages[0]:
+            assert not set(names) - {path.stem for path in folders[0].iterdir()}, packages
+
+
+# Three of those of posterior look for copies of candidates, which version 0.1 did not: it passed 22, 28 and 51.
+@pytest.mark.parametrize(("method", "most"), [("posterior", 21 + 3), ("smcnn", 27), ("auto", 50 + 3)])
 def test_the_way_of_a_call_is_short(method, most):
     """How many modules of the package a reader passes who follows one call."""
     rng = np.random.default_rng(0)

@@ -41,6 +41,22 @@ def test_the_example_runs(tmp_path, monkeypatch, capsys):
     assert sc.load("digits-completed").n_queries == 200
 
 
+def test_the_first_table_is_true():
+    truth = sc.datasets.load("digits").X[:300]
+    X = sc.masks.apply(truth, sc.masks.random(truth, missing=0.4))
+    for row in X[:3, 18:24]:
+        assert f"`{' '.join('NaN' if np.isnan(x) else f'{x:.0f}' for x in row)}`" in README
+    unit = truth / np.linalg.norm(truth, axis=1, keepdims=True)
+    for name, S in (
+        ("over the pixels that both have", sc.overlap_similarity(X)),
+        ("`sc.complete(X)`", sc.complete(X).similarity([0, 1, 2], [0, 1, 2])),
+        ("over all pixels (the truth)", unit @ unit.T),
+    ):
+        line = next(line for line in README.splitlines() if line.startswith(f"| {name} |"))
+        told = [float(cell) for cell in line.split("|")[2:5]]
+        np.testing.assert_allclose(told, [S[0, 1], S[0, 2], S[1, 2]], atol=0.0051)
+
+
 def test_the_short_forms_run():
     X = np.random.default_rng(0).random((10, 4))
     X[X < 0.3] = np.nan
@@ -54,10 +70,10 @@ def test_the_short_forms_run():
     assert '`sc.complete(df, id="name").to_frame()`' in README
     df = pd.DataFrame(X, columns=list("abcd")).assign(name=list("klmnopqrst"))
     assert list(sc.complete(df, id="name").to_frame().index) == list("klmnopqrst")
-    assert '`sc.complete(P, Q, method="posterior", copies=True).match`' in README
+    assert '`sc.complete(P, Q, method="posterior").match`' in README
     P = np.random.default_rng(1).random((60, 8))
     Q = np.where(np.arange(8) < 3, np.nan, P[:2])
-    done = sc.complete(P, Q, method="posterior", copies=True)
+    done = sc.complete(P, Q, method="posterior")
     assert done.match.ids.tolist() == [0, 1]
     assert "`done.probability(above=0.9)`" in README
     assert done.probability(above=0.9).shape == (2, 60)

@@ -1,4 +1,4 @@
-"""100 and 300 candidates: what is left when there is little to learn from."""
+"""100 and 300 candidates: accuracy with few rows to learn from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ SETTINGS = (
     ("square", 0.5, ("digits", "usps", "mnist", "cifar10_gray")),
 )
 TEXT = """\
-As above, with few candidates and 200 queries: 80 percent missing at random, and squares of half the picture."""
+As in the previous section, with fewer candidates and 200 queries: 80 percent of the values missing at random, and
+squares of half the image."""
 
 problem = reference.problem
 

@@ -1,4 +1,4 @@
-"""Similarity matrices that were given as such: some rows exact, the others noisy or with gaps."""
+"""Given similarity matrices: some rows are exact, the others have noise or unknown entries."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ SEEDS = (0, 1, 2)
 EXACT = 0.7
 STRENGTHS = {"noise": (0.5, 1.0), "hidden": (0.3, 0.6)}
 TEXT = f"""\
-Kinases by sequence alignment, drugs by fingerprint, patients by gene expression: matrices without samples. A
-random {EXACT:.0%} of the rows are candidates with exact similarities; every similarity of another row is
-disturbed. `noise`: symmetric Gaussian noise is added, its deviation a multiple (.5 or 1) of the deviation of
-all similarities off the diagonal. `hidden`: a share of the pairs (.3 or .6) is set to 0, which is what stands
-for no evidence. `complete_similarity(S0, candidates=...)`, means over {len(SEEDS)} seeds, relative squared
-error over the whole matrix. The candidates of these matrices need not be positive semi-definite; what a method
-changes there counts as error. The intervals are made for noise around the truth; zeros in place of similarities
-are a bias, which no interval knows of."""
+Matrices without samples: similarities of kinases by sequence alignment, of drugs by fingerprints, of patients by gene
+expression. A random {EXACT:.0%} of the rows are candidates with exact similarities; all similarities of the other rows
+are changed. `noise` adds symmetric Gaussian noise, whose standard deviation is .5 or 1 times that of all similarities
+off the diagonal. `hidden` sets a share of the pairs (.3 or .6) to 0, the value of pairs without common features. The
+call is `complete_similarity(S0, candidates=...)`; means over {len(SEEDS)} seeds, errors over the whole matrix. The
+candidate blocks of these matrices may not be positive semi-definite; changes by a method there count as errors. The
+intervals assume noise around the truth. Zeros in place of similarities are a bias, so coverage is low for `hidden`."""
 
 
 def trials(quick: bool) -> list[Trial]:

@@ -1,4 +1,4 @@
-"""Squares, stripes and values hidden by their size, on images: where error bars hold and where they do not."""
+"""Squares, stripes and values hidden by their size, on images: where intervals have their coverage, and where not."""
 
 from __future__ import annotations
 
@@ -8,21 +8,19 @@ from benchmarks.results import data, reference
 from benchmarks.results.tables import Row, by_method, failures, number
 from benchmarks.results.trial import Trial
 
-TITLE = "Squares, stripes, and values hidden because of what they are"
+TITLE = "Squares, stripes, and large values missing more often"
 METHODS = ("overlap", "mean", "lr", "smcnn", "posterior")
 PATTERNS = ("square", "stripes", "by_value")
 SEEDS = (0, 1)
 TEXT = """\
 1000 candidates and 200 queries of four image sets, means over two seeds, `posterior` with effort full. `square`
-hides one near-square region of every picture, `stripes` whole lines, `by_value` large values more often than
-small ones. Here and in the next section the relative squared error is that of queries with candidates (1: as
-far off as the overlap similarities): two queries may have nothing in common under these masks, their overlap
-similarity is then 0, and over the whole matrix such pairs would hide everything else. "S0 off by" is the root
-mean square error of the overlap similarities of queries with candidates.
+hides one nearly square region of every image, `stripes` hides whole lines, and `by_value` hides large values more
+often than small ones. Here and in the next section, errors are those of the similarities between queries and
+candidates only. With these masks two queries may have no pixel in common; their overlap similarity is then 0, and
+such pairs would dominate the error over the whole matrix.
 
-"coverage" is that of the 90 percent intervals of `posterior`. They are learnt by hiding values of candidates in
-the same places, so they are too narrow where whether a value is missing depends on the value itself: see
-`by_value`."""
+The intervals of `posterior` are learnt by hiding values of candidates in the same places. They are therefore too
+narrow if a value is missing because of its size, as the coverage for `by_value` shows."""
 
 problem = reference.problem
 

@@ -1,4 +1,4 @@
-"""Data with real missing values: hide some of what is known, or hide as nature does in rows that are complete."""
+"""Data with real missing values: hide some known values, or copy real masks to complete rows."""
 
 from __future__ import annotations
 
@@ -21,24 +21,25 @@ MOST, QUERIES, FEWEST = 400, 100, 100  # rows taken, queries at most, complete r
 WIDE = 1000  # features; above that one seed, because posterior takes a minute and more
 COMMON = 10  # features of a pair, or its similarity over them is no truth
 TEXT = f"""\
-What is missing in these data is known to nobody, so a part of what is known is hidden too and has to be found
-again.
+The true similarities of these data are unknown, so some of the known values are hidden, and the results are compared
+with what was known before.
 
-**Every row incomplete.** At most {MOST} rows drawn at random; of the known values of every row a share is
-hidden (.1 or .3). Truth is the overlap cosine over what was known before hiding, for pairs with at least
-{COMMON} common features; other pairs do not count. `posterior` is asked for the same quantity,
-`done.restricted(known)` with the features that both rows had. An earlier table compared its similarities over
-all features with this truth, in sparse data another number, and showed errors of up to 538 times overlap's.
-The imputing methods and `smcnn` cannot be restricted: they stand here for completeness. The error is
-relative to the overlap similarities after hiding, off the diagonal; coverage counts the same pairs; "S0 off by"
-tells how little there is to gain where it is tiny. Means over {len(SEEDS)} seeds, one where there are more than
-{WIDE} features. A dash: `posterior` was not measured on
-this set again."""
+**Every row incomplete.** At most {MOST} rows are drawn at random, and a share of the known values of every row is
+hidden (.1 or .3). The truth is the overlap cosine before hiding, for pairs with at least {COMMON} common features;
+other pairs are not counted. `posterior` is restricted to the same features, by `done.restricted(known)`. (An earlier
+version of this table used its similarities over all features, a different quantity in sparse data, and showed errors
+of up to 538.) The imputing methods and `smcnn` cannot be restricted, so their errors are over all features and are
+shown only for completeness. Errors are relative to the overlap similarities after hiding, without the diagonal;
+coverage is over the same pairs. Means over {len(SEEDS)} seeds, one seed for more than {WIDE} features. A dash means
+that `posterior` was not measured on this set again.
+
+These figures are older than two changes: missing values among features that a row once had are now treated as lost at
+random, and the level of variances is learnt from such pairs."""
 TEXT_APART = f"""\
-**Complete rows, hidden as nature does.** Where at least {FEWEST} rows are complete: a quarter of them, at most
-{QUERIES}, become queries, each with the mask of an incomplete row drawn at random; at most {MOST} others are
-candidates. Truth is the cosine of the complete rows; the error is that of queries with candidates. Real gaps
-are often few, so there is little error to begin with."""
+**Complete rows with real masks.** Only for tables with at least {FEWEST} complete rows. A quarter of them, at most
+{QUERIES}, become queries, each with the mask of a random incomplete row; at most {MOST} of the others are candidates.
+The truth is the cosine of the complete rows, and errors are those of queries with candidates. Real masks often hide
+few values, so the overlap similarities already have a small error."""
 
 
 def trials(quick: bool) -> list[Trial]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-from benchmarks.results import few, given, masks, natural, reference, rows, similarities
+from benchmarks.results import every_row, few, given, masks, natural, reference, rows, similarities
 from benchmarks.results.tables import Row
 
 PARTS: dict[str, ModuleType] = {
@@ -14,6 +14,7 @@ PARTS: dict[str, ModuleType] = {
     "masks": masks,
     "few": few,
     "natural": natural,
+    "every_row": every_row,
     "rows": rows,
     "similarities": similarities,
     "given": given,
@@ -21,11 +22,22 @@ PARTS: dict[str, ModuleType] = {
 ROWS = Path(__file__).with_name("rows.jsonl")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "results.md"
 HEAD = """\
-# How accurate
+# Accuracy
 
-Rendered by `python -m benchmarks.results --render` from `benchmarks/results/rows.jsonl`; without `--render` the
-command runs what has no row yet. The data come from the folder in `SIMCOMPLETE_DATA`, except digits, which
-scikit-learn brings along."""
+This page shows how close completed similarities are to the true ones: nine complete data sets whose values were
+hidden on purpose, tables with real missing values, and given similarity matrices. In most tables `posterior` has the
+smallest error; cases where another method is better, or where intervals are too narrow, are shown as well.
+
+The page is made by `python -m benchmarks.results --render` from the stored results in
+`benchmarks/results/rows.jsonl`. Without `--render` the command runs the trials that have no result yet. The data are
+read from the folder in `SIMCOMPLETE_DATA`, except digits, which are part of scikit-learn.
+
+| word | meaning |
+| :-- | :-- |
+| error | relative squared error: that of the result divided by that of the overlap similarities S0; 0 is perfect |
+| recall | recall@10: the share of the true ten nearest that a search finds |
+| coverage | the share of true similarities inside the 90 percent intervals; .9 is ideal |
+| error of S0 | root mean squared error of the overlap similarities; if it is tiny, there is little to improve |"""
 
 
 def page(found: Sequence[Row]) -> str:

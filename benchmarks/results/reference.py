@@ -1,4 +1,4 @@
-"""Nine data sets, three rates, three seeds, three efforts of posterior, each beside the reference program."""
+"""Nine data sets, three rates, three seeds and three efforts of posterior, compared with a separate implementation."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from benchmarks.results.tables import Row, failures, mean, number, series, table
 from benchmarks.results.trial import Problem, Trial, of_split
 from simcomplete._compare.trial import split
 
-TITLE = "Beside the reference program"
+TITLE = "Values missing at random"
 RATES = (0.7, 0.8, 0.9)
 SEEDS = (0, 1, 2)
 EFFORTS = ("full", "fast", "best")
 REFERENCE: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("reference.toml").read_text("utf-8"))
-# What has to be reached, for every effort.
-MEAN_AT_MOST, CELL_AT_MOST, COVERAGE, RECALL_LESS = 1.03, 1.15, (0.86, 0.94), 0.01
+# Cells that differ from the reference, or from nine tenths covered, by more than this are named.
+LARGE, COVERAGE, RECALL_LESS = 1.15, (0.86, 0.94), 0.01
 TEXT = f"""\
 1000 candidates and 200 queries, values missing at random, means over the seeds {", ".join(map(str, SEEDS))}.
-Each cell has the rates .7/.8/.9 of missing values. Error is relative squared error over the whole matrix, |S -
-S*|^2 / |S0 - S*|^2; ratio is error over that of the reference program; coverage is the share of true
-similarities inside the 90 percent intervals; recall is recall@10. One seed moves a cell by up to 25 percent."""
+Each cell has three numbers, for 70, 80 and 90 percent of the values missing. The error is over the whole matrix,
+|S - S*|^2 / |S0 - S*|^2. "reference" has the results of a separate implementation of the same methods
+(`benchmarks/results/reference.toml`), to check this one; "ratio" is our error divided by that of the reference.
+With another seed, a cell changes by up to 25 percent."""
 
 
 def trials(quick: bool) -> list[Trial]:
@@ -72,7 +73,7 @@ def render(rows: Sequence[Row]) -> list[str]:
 
 
 def _effort(rows: Sequence[Row], effort: str) -> list[str]:
-    """The table of one effort, and whether it is as good as it has to be."""
+    """The table of one effort, and whether it agrees with the reference."""
     body, ratios, coverages, gains, short = [], [], {}, [], []
     for name in _names(rows):
         told = REFERENCE[effort][name]
@@ -87,7 +88,7 @@ def _effort(rows: Sequence[Row], effort: str) -> list[str]:
         goal = REFERENCE["full_recall"][name]
         gains += [found - wanted for found, wanted in zip(recall, goal, strict=True) if found is not None]
         short += [
-            f"{name} {number(rate, 1)} ({number(found)} for {number(wanted)})"
+            f"{name} {number(rate, 1)} ({number(found)} instead of {number(wanted)})"
             for found, wanted, rate in zip(recall, goal, RATES, strict=True)
             if found is not None and found < wanted - RECALL_LESS
         ]
@@ -95,29 +96,28 @@ def _effort(rows: Sequence[Row], effort: str) -> list[str]:
             [name, series(error), series(told), series(ratio, 2), series(recall), series(goal), series(coverage)]
         )
     head = ["", "error", "reference", "ratio", "recall", "reference, full", "coverage"]
-    return [*table(head, body), *_verdicts(ratios, coverages, gains, short), ""]
+    return [*table(head, body), *_summary(ratios, coverages, gains, short), ""]
 
 
-def _verdicts(
+def _summary(
     ratios: list[tuple[float, str]], coverages: dict[str, float], gains: list[float], short: list[str]
 ) -> list[str]:
     overall, gain = float(np.exp(np.mean(np.log([value for value, _ in ratios])))), float(np.mean(gains))
     worst, where = max(ratios)
-    above = [f"{place} ({value:.3f})" for value, place in ratios if value > CELL_AT_MOST]
+    above = [f"{place} ({value:.3f})" for value, place in ratios if value > LARGE]
     outside = [f"{name} ({number(c)})" for name, c in coverages.items() if not COVERAGE[0] <= c <= COVERAGE[1]]
     span = f"{number(min(coverages.values()))} to {number(max(coverages.values()))}"
     within = f"{number(COVERAGE[0], 2)} to {number(COVERAGE[1], 2)}"
     return [
-        f"- Geometric mean of the ratios {overall:.3f}, at most {MEAN_AT_MOST}: {_said(overall <= MEAN_AT_MOST)}",
-        f"- Largest ratio {worst:.3f} ({where}), none above {CELL_AT_MOST}: {_said(not above, above)}",
-        f"- Coverage per data set {span}, all within {within}: {_said(not outside, outside)}",
-        f"- Recall less that of the reference program (full) {gain:+.4f} in the mean, at least -{RECALL_LESS}: "
-        f"{_said(gain >= -RECALL_LESS)}; in every cell: {_said(not short, short)}",
+        f"- Geometric mean of the ratios: {overall:.3f}; largest: {worst:.3f}, {where}; above {LARGE}: {_named(above)}",
+        f"- Mean coverage of a data set: {span}; outside {within}: {_named(outside)}",
+        f"- Mean difference of recall to the reference with effort full: {gain:+.4f}; "
+        f"more than {RECALL_LESS} below it: {_named(short)}",
     ]
 
 
-def _said(met: bool, but: Sequence[str] = ()) -> str:
-    return "**met**" if met else f"**not met**{': ' if but else ''}{', '.join(but)}"
+def _named(cells: Sequence[str]) -> str:
+    return ", ".join(cells) or "none"
 
 
 def _names(rows: Sequence[Row]) -> list[str]:

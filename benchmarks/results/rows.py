@@ -1,4 +1,4 @@
-"""Every row incomplete: complete data of which each row loses 30 to 70 percent."""
+"""Every row incomplete: 30 to 70 percent of every row of complete data are hidden."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from benchmarks.results.reference import REFERENCE
 from benchmarks.results.tables import Row, failures, mean, number, table
 from benchmarks.results.trial import Problem, Trial, of_rows
 
-TITLE = "Every row incomplete"
+TITLE = "Every row incomplete, 800 rows"
 METHODS = ("zero", "mean", "smcnn", "posterior")
 SEEDS = (0, 1, 2)
 LEAST, MOST = 0.3, 0.7
 TEXT = """\
-800 rows, each with a share of its values missing at random, the share drawn uniformly from .3 to .7; error off
-the diagonal, mean over three seeds. The reference figure of smcnn had its penalty chosen by looking at the
-truth; ours has the usual .001."""
+800 rows, each with a share of its values missing at random; the shares are drawn uniformly from .3 to .7. Errors are
+without the diagonal, means over three seeds. In the reference, the penalty of `smcnn` was chosen with knowledge of
+the truth; ours is the default, .001."""
 
 
 def trials(quick: bool) -> list[Trial]:

@@ -1,4 +1,4 @@
-"""Samples out of sight: only the overlap similarities are given, those among candidates exact."""
+"""Only the overlap similarities are given; those among candidates are exact."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from benchmarks.results.reference import REFERENCE
 from benchmarks.results.tables import Row, failures, mean, series, table
 from benchmarks.results.trial import Matrix, Problem, Trial
 
-TITLE = "Only similarities known"
+TITLE = "Only similarities, no samples"
 METHODS = ("posterior", "fmc", "dmc", "smcnn")
 RATES = (0.7, 0.9)
 TEXT = """\
-The trials above, seed 0, but the methods get only the matrix of overlap similarities, `complete_similarity(S0,
-candidates=1000)`. Each cell has the rates .7/.9; relative squared error over the whole matrix."""
+The problems of the first section with seed 0, but the methods get only the matrix of overlap similarities,
+`complete_similarity(S0, candidates=1000)`. Each cell has two numbers, for 70 and 90 percent of the values missing.
+Errors are over the whole matrix."""
 
 
 def trials(quick: bool) -> list[Trial]:

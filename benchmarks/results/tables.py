@@ -57,7 +57,7 @@ def by_method(
 ) -> list[str]:
     """A line per setting and a column per method: the mean of a measure, the best one in bold.
 
-    Beside errors stand the coverage of the intervals, where there are any, and how far off S0 is.
+    Tables of errors also have the coverage of the intervals, if there are any, and the error of S0.
     """
     columns = methods or list(dict.fromkeys(row["method"] for row in rows))
     errors = measure.startswith("error")
@@ -68,7 +68,7 @@ def by_method(
         cells = [f"**{number(v)}**" if m == best else number(v) for m, v in means.items()]
         beside = [number(mean(group, "coverage")), number(mean(group, "before"), 4)]
         lines.append([label(*setting), *cells, *(beside if errors else [])])
-    return table(["", *columns, *(["coverage", "S0 off by"] if errors else [])], lines)
+    return table(["", *columns, *(["coverage", "error of S0"] if errors else [])], lines)
 
 
 def failures(rows: Iterable[Row]) -> list[str]:

@@ -120,6 +120,7 @@ def measures(problem: Problem, done: Completion) -> dict[str, float]:
         low, high = done.restricted(features, level=LEVEL)[1:] if same else done.interval(LEVEL)
         true = truth[asked, pool]
         told["coverage"] = float(((low <= true) & (true <= high))[counted].mean())
+        told["width"] = float(((high - low) / 2)[counted].mean())
     return told
 
 

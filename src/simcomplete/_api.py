@@ -69,10 +69,10 @@ def complete(
     queries : array or frame of shape (n_q, d), optional
         Samples with NaN where a value is missing. Columns of two frames are matched by name.
     method : str
-        A name from `sc.methods()`, or "auto": hide known values of the candidates, let methods find them again, and
-        take the best; `done.election` shows the table. Where nothing can be hidden, "auto" is "posterior".
-        Of rank, penalty, metric, min_overlap, epsilon and positive, one that the named method does not use is refused
-        when it is set.
+        A name from `sc.methods()`, or "auto": hide known values of the candidates, compare how well methods recover the
+        similarities, and use the best; `done.election` has the table. Where nothing can be hidden, "auto" is
+        "posterior". Of rank, penalty, metric, min_overlap, epsilon and positive, one that is set and that the named
+        method does not use raises an error.
     rank : int, optional
         Bound on the rank, at most the number of samples; None means min(100, n).
     penalty : float
@@ -80,15 +80,16 @@ def complete(
     metric : {"cosine", "pearson"}
         Similarity over common features; "pearson" is the cosine of rows less their own mean, a correlation of rows.
     center : {"mean", "median"}, optional
-        Take this off every feature first, as candidates (without queries, all rows) have it in their observed values.
+        Subtract this from every feature first, computed from the observed values of the candidates (without queries, of
+        all rows).
     scale : {"sd", "robust"}, optional
         Divide every feature first, by its standard deviation or by the distance of its quartiles (in units of a normal
-        distribution's), so that features in large units do not decide alone. Features that are constant or missing
-        throughout are divided by 1. `done.scaling` has the numbers, and new rows are changed by the same ones.
+        distribution's), so that features in large units do not dominate. Features that are constant or missing
+        throughout are divided by 1. `done.scaling` has the numbers; new rows are transformed with the same ones.
     min_overlap : int
         Pairs with fewer common features count as no evidence.
     epsilon, positive : float, bool
-        The paper's remarks: smooth zero vectors; map scores to (0, 1]. See `sc.overlap_similarity`.
+        Options of the paper: smooth zero vectors; map scores to (0, 1]. See `sc.overlap_similarity`.
     unit_diagonal, keep_candidates, clip : bool
         Return that view of the result; see `Completion.view`.
     random_state : int, Generator or None
@@ -98,17 +99,17 @@ def complete(
     memory : int or str, optional
         What a block of rows and its temporaries may take: bytes, or words such as "2 GiB".
     out : path, optional
-        A `.npy` or `.zarr` to write the factor to, row by row where the method makes it so.
+        A `.npy` or `.zarr` to write the factor to, block by block if the method computes it so.
     id : optional
-        Name of the column of a frame (or level of its index) that holds the labels of rows, and no feature. When left
-        out, a first column of text is taken; False says that no column is.
+        Name of the column of a frame (or level of its index) that has the labels of rows and is not a feature. By
+        default a first column of text; False means that no column has labels.
     labels : sequence, or with `queries` a pair of two sequences, optional
         Labels of rows: text or whole numbers, each once. With queries, ``(of candidates, of queries)``.
     missing : {"absent", "zero"}, optional
-        What cells mean that a sparse matrix, or a sparse column, does not store; it must be said.
+        Meaning of the cells that a sparse matrix or column does not store; required for sparse input.
     biases : {"row", "column", "both"}, optional
-        For ratings, without `queries`: take means of rows and columns out first, drawn towards that of all values (how
-        far is chosen by hiding values). `done.imputed()` has them again.
+        For ratings, without `queries`: subtract means of rows and columns first, shrunk towards the mean of all values
+        (by an amount that is chosen on hidden values). `done.imputed()` adds them again.
     **params
         The method's own parameters, listed in the notes; ``preset="original"`` for those of its authors;
         ``tune=True`` to choose among the method's usual settings by hiding known values of candidates.
@@ -165,21 +166,21 @@ def complete_similarity(
     labels: Any = None,
     **params: Any,
 ) -> Completion:
-    """Complete a similarity matrix that cannot be fully trusted.
+    """Complete or repair a given similarity matrix.
 
     Parameters
     ----------
     S0 : array or frame of shape (n, n)
-        Symmetric similarities. Any diagonal is allowed and kept as it is, but for one of zeros beside positive entries,
-        as distances have. NaN where an entry is unknown: such entries are filled in by a factor model of the known ones
-        before the method begins. Columns of a frame are put into the order of its rows.
+        Symmetric similarities. Any diagonal is allowed and kept, except a diagonal of zeros with positive entries
+        elsewhere, as distances have. NaN where an entry is unknown: such entries are filled in by a factor model of the
+        known ones before the method begins. Columns of a frame are put into the order of its rows.
     candidates : int or array of bool, optional
         How many leading rows have an exact block, or which rows; those move to the front of the result, and
-        `done.order` tells where each row came from.
+        `done.order` has the original positions.
     known : array of bool, shape (n, n), optional
-        True where an entry is exact, for methods that can hold entries fixed.
+        True where an entry is exact, for methods that can keep entries fixed.
     overlap : array of int, shape (n, n), optional
-        How many features each pair has in common, for methods that weigh by it, and to fill in NaN.
+        How many features each pair has in common, for methods that use it as a weight, and to fill in NaN.
     method : str
         One that acts on similarities, or "auto": "posterior" with `candidates`, else the nearest valid matrix ("dmc"),
         above 2000 rows the exact low-rank one ("smcnn").
@@ -239,13 +240,13 @@ def _runner(method: str, params: dict[str, Any], shared: dict[str, Any], functio
             if name not in known:
                 raise unknown_parameter(name, known, function, "method 'auto'", elect.OWN)
         return partial(_run_auto, params=dict(params), shared=shared)
-    found, given = find(method), dict(params)
+    spec, given = find(method), dict(params)
     for name in given:
-        if name not in found.parameters and name not in BESIDE:
-            raise unknown_parameter(name, found.parameters, function, f"method {method!r}")
+        if name not in spec.parameters and name not in BESIDE:
+            raise unknown_parameter(name, spec.parameters, function, f"method {method!r}")
     tune = given.pop("tune", False)
-    found.refuse_unused(shared)
-    return partial(_run_named, method=found, own=found.own(given), tune=bool(tune))
+    spec.refuse_unused(shared)
+    return partial(_run_named, method=spec, own=spec.own(given), tune=bool(tune))
 
 
 def _run_named(problem: Problem, settings: Settings, *, method: Method, own: dict[str, Any], tune: bool) -> Completion:
@@ -275,11 +276,11 @@ def _refuse_hints(method: str, **hints: Any) -> None:
     """Refuse a matrix alone, or hints about it, where the method cannot use them; `auto` takes what fits."""
     if method == "auto":
         return
-    found = find(method)
-    if found.acts_on == "samples":
+    spec = find(method)
+    if spec.acts_on == "samples":
         raise InputError(f"method {method!r} needs the samples themselves; give them to complete()")
     for name, hint in hints.items():
-        if hint is not None and name not in found.uses:
+        if hint is not None and name not in spec.uses:
             raise InputError(
                 f"method {method!r} cannot use {name}=; leave it out (candidates= with keep_candidates=True "
                 "keeps an exact block with any method)"

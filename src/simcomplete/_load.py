@@ -8,10 +8,11 @@ from typing import Any
 from simcomplete._result import store
 from simcomplete._result.archive import MODEL
 from simcomplete._result.completion import Completion
+from simcomplete._rows.atomic import as_path
 
 
 def load(path: str | Path) -> Any:
-    """Read a completion or a model that `save` wrote; nothing in it is ever executed.
+    """Load a completion or a model written by `save`; nothing in the files is executed.
 
     Every file is checked against its checksum. Large tables stay in their files, which must not change while they are
     in use, and are read block by block.
@@ -35,7 +36,7 @@ def load(path: str | Path) -> Any:
     ...     sc.load(folder + "/done").rank
     3
     """
-    folder = Path(path)
+    folder = as_path(path)
     if (folder / MODEL.file).is_file():
         from simcomplete.estimators._save import read_model  # scikit-learn takes a second to import
 

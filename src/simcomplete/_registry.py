@@ -23,7 +23,7 @@ find = REGISTRY.find
 
 
 def methods() -> MethodTable:
-    """All methods, one row each.
+    """List all methods, one row each.
 
     Returns
     -------

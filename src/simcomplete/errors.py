@@ -1,4 +1,4 @@
-"""Every error and warning of the package, in one tree.
+"""Errors and warnings of the package.
 
 ::
 
@@ -8,6 +8,7 @@
     ├── MemoryLimitError      (also a MemoryError)  the request would not fit
     ├── NotFiniteError        (also an ArithmeticError) a method has no finite answer for these data
     ├── DiskFullError         (also an OSError)     there is no room for what is to be written
+    ├── StoreError            (also an OSError)     a vector store cannot be reached, or has drifted from its model
     └── MissingExtraError     (also an ImportError) an optional package is not installed
 
     NotConvergedWarning       (a UserWarning)       an answer, but not the optimum
@@ -40,12 +41,13 @@ __all__ = [
     "NotConvergedWarning",
     "NotFiniteError",
     "SimcompleteError",
+    "StoreError",
     "optional",
 ]
 
 
 class SimcompleteError(Exception):
-    """The root: catch this to catch everything the package raises on purpose."""
+    """Base class of all errors of the package."""
 
 
 class InputError(SimcompleteError, ValueError):
@@ -71,19 +73,23 @@ class InputError(SimcompleteError, ValueError):
 
 
 class FileFormatError(SimcompleteError, ValueError):
-    """A file that is truncated, foreign, changed since it was written, or of no known format."""
+    """A file that is truncated, was changed, or has an unknown format."""
 
 
 class MemoryLimitError(SimcompleteError, MemoryError):
-    """A request that would not fit, refused before anything is allocated."""
+    """A computation that would not fit into memory; raised before memory is allocated."""
 
 
 class NotFiniteError(SimcompleteError, ArithmeticError):
-    """A method's answer that is not finite; it is refused, and the row named, instead of returned."""
+    """A result that is not finite; the message names the row."""
 
 
 class DiskFullError(SimcompleteError, OSError):
-    """There is no room for what is to be written; nothing of it stays, and what was there before is as it was."""
+    """The disk is too full to write a file; no partial file is left, and existing files are unchanged."""
+
+
+class StoreError(SimcompleteError, OSError):
+    """A vector store that cannot be reached, rejects a request, or has other rows than its model."""
 
 
 class MissingExtraError(SimcompleteError, ImportError):
@@ -91,15 +97,15 @@ class MissingExtraError(SimcompleteError, ImportError):
 
 
 class InputWarning(UserWarning):
-    """Data that can be used as given, and look as if something else was meant: the message says how to say which."""
+    """Data that can be used but look like a mistake; the message says how to state what is meant."""
 
 
 class NotConvergedWarning(UserWarning):
-    """An iterative method stopped before its optimum; the result says how far it came."""
+    """An iterative method stopped before convergence; the result has its status."""
 
 
 def optional(module: str, *, extra: str, purpose: str) -> ModuleType:
-    """Import an optional module, or say which extra brings it.
+    """Import an optional module, or name the extra that installs it.
 
     Parameters
     ----------

@@ -8,12 +8,12 @@ Every function draws row after row: the first rows of a longer X get the same ma
 from __future__ import annotations
 
 import math
-from operator import index
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simcomplete._rows.images import image_shape
 from simcomplete._rows.validate import as_array, as_rows, check_number
 from simcomplete._types import Mask
 from simcomplete.errors import InputError
@@ -33,7 +33,7 @@ def random(X: ArrayLike, missing: float = 0.8, random_state: Seed = 0) -> Mask:
     missing : float
         Share of the features to hide, from 0 to 1.
     random_state : int, Generator or None
-        A seed, or a generator to draw from. The draws are part of the contract: for each row in order
+        A seed, or a generator to draw from. The draws are guaranteed: for each row in order
         ``rng.choice(d, round(missing * d), replace=False)``.
 
     Returns
@@ -52,7 +52,7 @@ def random(X: ArrayLike, missing: float = 0.8, random_state: Seed = 0) -> Mask:
 
 
 def square(X: ArrayLike, missing: float = 0.8, shape: tuple[int, int] | None = None, random_state: Seed = 0) -> Mask:
-    """Hide one rectangle of pixels per row, as square as it can be, anywhere in the image.
+    """Hide one rectangle of pixels per row, as square as possible, at a random position in the image.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def square(X: ArrayLike, missing: float = 0.8, shape: tuple[int, int] | None = N
            [1, 0, 0, 1]])
     """
     (n, d), rng = _shape(X), _generator(random_state)
-    rows, cols = _image(shape, d)
+    rows, cols = image_shape(shape, d)
     height, width = _sides(_share(missing) * d, rows, cols)
     corners = rng.integers(0, [rows - height + 1, cols - width + 1], size=(n, 2))
     down, right = np.arange(rows) - corners[:, :1], np.arange(cols) - corners[:, 1:]
@@ -118,7 +118,7 @@ def stripes(
            [False, False, False]])
     """
     (n, d), rng = _shape(X), _generator(random_state)
-    rows, cols = _image(shape, d)
+    rows, cols = image_shape(shape, d)
     if direction not in ("horizontal", "vertical"):
         raise InputError(f"direction={direction!r} is not known; use 'horizontal' or 'vertical'")
     lines = rows if direction == "horizontal" else cols
@@ -130,9 +130,9 @@ def stripes(
 def by_value(X: ArrayLike, missing: float = 0.8, random_state: Seed = 0, *, strength: float = 1.0) -> Mask:
     """Hide ``round(missing * d)`` features of every row, large values more likely than small ones.
 
-    Values missing because of what they are ("missing not at random") bias every method that looks only at
-    what is left. Features are drawn one after the other without replacement, each with a probability in
-    proportion to exp(strength * z), z being the value standardised within its row.
+    Values that are missing because of their size ("missing not at random") bias every method that uses only the
+    remaining values. Features are drawn one after the other without replacement, each with a probability in proportion
+    to exp(strength * z), z being the value standardised within its row.
 
     Parameters
     ----------
@@ -252,23 +252,8 @@ def _share(missing: Any) -> float:
     return check_number(missing, "missing", 0, 1)
 
 
-def _image(shape: Any, d: int) -> tuple[int, int]:
-    if shape is None:
-        side = math.isqrt(d)
-        if side * side != d:
-            raise InputError(f"{d} features are no square image; give shape=(height, width) of {d} pixels")
-        return side, side
-    try:
-        rows, cols = (index(side) for side in shape)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"shape={shape!r} is no image; give shape=(height, width)") from error
-    if min(rows, cols) < 1 or rows * cols != d:
-        raise InputError(f"shape={shape!r} does not hold the {d} features of X; give height * width = {d}")
-    return rows, cols
-
-
 def _generator(random_state: Any) -> np.random.Generator:
     try:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:
-        raise InputError(f"random_state={random_state!r} is no seed; use an int or a Generator") from error
+        raise InputError(f"random_state={random_state!r} is not a seed; use an int or a Generator") from error

@@ -1,4 +1,4 @@
-"""How good a completed similarity matrix is: error, ranking, rank.
+"""Measures of a completed similarity matrix: error, ranking, rank.
 
 Every function takes arrays, frames or nested lists and answers with plain numbers or a NumPy array.
 """
@@ -28,7 +28,7 @@ _RELEVANCE = ("binary", "graded")
 def relative_squared_error(
     S_hat: ArrayLike, S0: ArrayLike, S_true: ArrayLike, *, n_candidates: int | None = None, block: str = "all"
 ) -> float:
-    r"""Squared error that is left, as a share of the squared error before completion.
+    r"""Squared error of a completion divided by the squared error before completion.
 
     :math:`\|\hat S - S^*\|_F^2 / \|S^0 - S^*\|_F^2` over one block. The paper calls it "RMSE"; it is a ratio
     of **squared** norms and no root is taken. 0 is perfect, 1 is as far off as S0, above 1 is worse than S0.
@@ -105,8 +105,8 @@ def recall_at(scores: ArrayLike, truth: ArrayLike, k: float = 0.2, *, average: b
     0.5
     """
     tops = _tops(scores, truth, k)
-    found = np.array([np.isin(by_score, by_truth).mean() for by_score, by_truth in tops])
-    return float(found.mean()) if average else found
+    result = np.array([np.isin(by_score, by_truth).mean() for by_score, by_truth in tops])
+    return float(result.mean()) if average else result
 
 
 def ndcg_at(
@@ -159,7 +159,7 @@ def ndcg_at(
 
 
 def rank(S: ArrayLike | None = None, *, factor: ArrayLike | None = None) -> int:
-    r"""Numerical rank: how many eigenvalues exceed n * eps * (the largest one), all in absolute value.
+    r"""Numerical rank: the number of eigenvalues above n * eps * (the largest one), all in absolute value.
 
     eps is that of the dtype given. The paper counts eigenvalues above an absolute 1e-15 and calls it MATLAB's
     default, which it is not. Rounding alone puts noise of about eps * w_1 on every eigenvalue, so that rule

@@ -1,4 +1,4 @@
-"""Scorers for `GridSearchCV` and its kin: larger is better, and nothing but the estimator and its rows is needed.
+"""Scorers for `GridSearchCV` and similar tools; larger is better.
 
 Two kinds. With ground truth, the complete rows are given as `y`: ``GridSearchCV(...).fit(X, X_complete)``. Without
 it, `hidden_value_scorer` hides values that are known and sees whether the similarities survive.
@@ -91,7 +91,7 @@ class SimilarityScorer:
 
 
 def relative_error_scorer(*, pairs: Pairs = "new") -> SimilarityScorer:
-    """Minus the relative squared error of `simcomplete.metrics`; `y` holds the complete rows.
+    """Negative relative squared error of `simcomplete.metrics`; `y` has the complete rows.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def relative_error_scorer(*, pairs: Pairs = "new") -> SimilarityScorer:
 
 
 def recall_scorer(k: float = 0.2, *, pairs: Pairs = "new") -> SimilarityScorer:
-    """Share of the true k most similar rows that are found; `y` holds the complete rows.
+    """Share of the true k most similar rows that are found; `y` has the complete rows.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def recall_scorer(k: float = 0.2, *, pairs: Pairs = "new") -> SimilarityScorer:
 def hidden_value_scorer(
     missing: float = 0.5, *, score: ScoreKind = "error", pairs: Pairs = "fitted", k: float = 0.2, random_state: int = 0
 ) -> SimilarityScorer:
-    """Score without ground truth: hide known values, and compare with the similarities over all that is known.
+    """Score without ground truth: hide known values and compare with the similarities over all known values.
 
     Parameters
     ----------

@@ -37,14 +37,14 @@ def test_simulated_queries_lack_what_queries_lack(data):
     assert holdout.truth[:, :113].max() < 1 - 1e-9
 
 
-def test_the_best_is_elected_and_the_table_tells(data):
+def test_the_best_is_chosen_and_the_table_tells(data):
     P, Q, Q_true = data
     done = sc.complete(P, Q, method="auto")
     table = {row["method"]: row for row in done.election}
     assert list(table) == ["overlap", "mean", "smcnn", "lr", "fmc", "posterior"]
     assert table["overlap"]["error"] == pytest.approx(1.0)
     assert done.method == min(table, key=lambda name: table[name]["error"]) == "posterior"
-    assert table["posterior"]["note"] == "elected"
+    assert table["posterior"]["note"] == "chosen"
     assert done.params["chosen_by"] == "auto"
     # What was expected is what came, roughly.
     S0, truth = (sc.overlap_similarity(np.vstack([P, x])) for x in (Q, Q_true))
@@ -95,7 +95,7 @@ def test_no_method_asks_for_a_time_limit_of_its_own(data, monkeypatch):
 
 def test_a_spent_budget_leaves_the_rest_out(data):
     P, Q, _ = data
-    with pytest.warns(NotConvergedWarning, match="no method could be elected"):
+    with pytest.warns(NotConvergedWarning, match="no method could be chosen"):
         done = sc.complete(P, Q, method="auto", budget=0)
     assert done.method == "overlap"
     assert all(row["note"].endswith("beyond the budget of 0 s") for row in done.election)
@@ -120,7 +120,7 @@ def test_a_winner_that_fails_on_the_real_data_is_replaced_loudly(data, monkeypat
         return real(problem, settings, params)
 
     swapped(monkeypatch, "lr", unlucky)
-    with pytest.warns(NotConvergedWarning, match="lr elected, but failed: not today; taking the next best"):
+    with pytest.warns(NotConvergedWarning, match="lr chosen, but failed: not today; taking the next best"):
         done = sc.complete(*data[:2], method="auto", elect=["overlap", "lr"])
     assert done.method == "overlap"
 

@@ -239,7 +239,7 @@ def test_penalty_is_one_over_the_weight_of_the_data(small):
     ("given", "message"),
     [
         ({"variant": "3/4"}, "variant='3/4' is unknown; use '2/3', '1/2', 'admm' or 'p'"),
-        ({"variant": "admm", "mode": "S"}, "variant='admm' holds what is observed"),
+        ({"variant": "admm", "mode": "S"}, "variant='admm' keeps observed entries"),
         ({"rho": 0.4}, "rho=0.4 is not a number"),
         ({"weight": 0}, "weight=0 is not a number above 0"),
         ({"p": 2}, "p=2 is not a number between"),

@@ -164,7 +164,7 @@ def test_only_candidates_teach(method, params):
         ("gr", {"start": {"U": 1}}, "start=.* must be 'pca' or 'random' or an array"),
         ("gr", {"step": "big"}, "step='big' is unknown; use a number at least 0"),
         ("gr", {"max_iter": 0}, "max_iter=0 must be a whole number"),
-        ("gr", {"max_iter": 1, "orders": [[0] * 16]}, "no permutation of 0 to 15"),
+        ("gr", {"max_iter": 1, "orders": [[0] * 16]}, "not a permutation of 0 to 15"),
         ("gr", {"max_iter": 2, "orders": [range(16)]}, r"orders has shape \(1, 16\)"),
         ("kfmc", {"variant": "batch"}, "variant='batch' is unknown; use 'online', 'offline' or 'extend'"),
         ("kfmc", {"kernel": "linear"}, "kernel='linear' is unknown; use 'rbf' or 'poly'"),

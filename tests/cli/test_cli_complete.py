@@ -133,7 +133,7 @@ def test_a_summary_without_what_a_large_result_does_not_compute(folder, monkeypa
         (["p.npy", "-o", "out", "--param", "efort=fast"], ["did you mean --param effort=...?"]),
         (["p.npy", "-o", "out", "--method", "posterior", "--min-overlap", "2"], ["does not use --min-overlap;"]),
         (["p.npy", "-o", "out", "--method", "posterior", "--param", "effort=huge"], ["--param effort=huge is unknown"]),
-        (["p.npy", "-o", "out", "--memory", "lots"], ["--memory lots is no amount of memory"]),
+        (["p.npy", "-o", "out", "--memory", "lots"], ["--memory lots is not an amount of memory"]),
         (["p.npy", "-o", "out", "--param", "rank"], ["NAME=VALUE"]),
         (["p.npy", "-o", "out", "--param", "rank=3"], ["option of its own"]),
         (["p.npy", "-o", "out", "--param", "a=3", "--param", "a=4"], ["twice"]),

@@ -74,8 +74,8 @@ def test_id_drop_and_columns(folder, run, fails):
     assert (folder / "dropped.csv").read_text() == (folder / "chosen.csv").read_text()
     assert read_table("dropped.csv").labels == ["u7", "u8", "u9"]
     line = fails(*asked, "--drop", "note", "-o", "no")
-    assert "--drop note is none of its columns; did you mean 'notes'?" in line
-    assert "--id or --drop" in fails(*asked, "-o", "no")
+    assert "--drop note is not one of its columns; did you mean 'notes'?" in line
+    assert "leave it out: --drop notes, or use --id notes" in fails(*asked, "-o", "no")
     (folder / "t.csv").write_text("a;b\n1,234;2\n5,678;3\n")
     assert "--decimal , for a fraction" in fails("complete", "t.csv", "-o", "no")
 
@@ -137,3 +137,21 @@ def test_labels_of_a_chart_do_not_collide():
     shared = [overlap_area(a, b) for i, a in enumerate(boxes) for b in boxes[:i]]
     assert max(shared) == 0
     assert error_against_time([{"method": "a", "error": 0.5, "seconds": 0.1}]).startswith("data:")
+
+
+@pytest.mark.filterwarnings("always::simcomplete.errors.InputWarning")
+def test_messages_are_of_the_command_line(folder, run, fails):
+    (folder / "s.csv").write_text(",a,b\na,1,0.5\nb,0.5,1\n")
+    line = fails("complete", "s.csv", "-o", "no")
+    assert "given to this command" in line
+    assert "simcomplete repair MATRIX -o OUT" in line
+    (folder / "d.csv").write_text("x,y,z\n0,1,2\n1,0,1\n2,1,0\n")
+    assert "give the samples themselves" in fails("complete", "d.csv", "-o", "no")
+    line = fails("complete", "p.csv", "q.csv", "--center", "middle", "-o", "no")
+    assert "--center middle is unknown; use 'mean', 'median', or leave it out" in line
+    (folder / "i.csv").write_text("user_id,a,b\n11,1,1\n12,,2\n13,3,3\n")
+    told = run("complete", "i.csv", "-o", "ids", *ASKED).stderr
+    assert "Use --id user_id if it names the rows, --drop user_id if it is neither" in told
+    assert "id=" not in told
+    (folder / "k.csv").write_text("kind,a,b\nx,1,1\nx,,2\ny,3,3\n")
+    assert "or --drop kind if it is a class" in run("complete", "k.csv", "-o", "kinds", *ASKED).stderr

@@ -32,3 +32,11 @@ def test_what_is_refused(tables, run):
     np.save("few.npy", np.random.default_rng(0).random((10, 12)))
     refused = run("match", "few.npy", "some.npy", code=2)
     assert "from 40 complete candidates on" in refused.stderr
+    assert "0.5,0,0" in run("match", "many.npy", "some.npy", "--prior", "half", code=2).stderr
+    assert "shares of exact" in run("match", "many.npy", "some.npy", "--prior", "0.5,0.5", code=2).stderr
+
+
+def test_how_common_each_kind_is(tables, as_json):
+    document = as_json("match", "many.npy", "some.npy", "--effort", "fast", "--prior", "0.5,0,0")
+    assert [entry["copy"] > 0.9 for entry in document["matches"]] == [True] * 3 + [False] * 3
+    assert not any(entry["near"] or entry["rough"] for entry in document["matches"])

@@ -44,6 +44,10 @@ def test_values_to_hold_and_weights_come_from_files(files, run):
     np.testing.assert_array_equal(read_table("held.csv").values, sc.nearest_correlation(A, fixed=held).matrix)
     run("repair", "c.csv", "-o", "w.npy", "--weights", "w.csv")
     np.testing.assert_array_equal(np.load("w.npy"), sc.nearest_correlation(A, weights=[1, 2, 3]).matrix)
+    (files / "elements.csv").write_text(",y,x,z\ny,0,2,1\nx,2,0,5\nz,1,5,0\n")  # in another order
+    run("repair", "c.csv", "-o", "elements.npy", "--weights", "elements.csv")
+    H = np.array([[0, 2, 5], [2, 0, 1], [5, 1, 0.0]])
+    np.testing.assert_array_equal(np.load("elements.npy"), sc.nearest_correlation(A, weights=H).matrix)
 
 
 def test_what_cannot_be_done_is_one_line(files, fails, run):

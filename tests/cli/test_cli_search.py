@@ -30,6 +30,7 @@ def test_the_table_has_one_line_each(saved, run):
     assert lines[0].split() == ["query", "rank", "candidate", "score"]
     assert len(lines) == 1 + 2 * 3
     assert lines[1].split()[:2] == ["q1", "1"]
+    assert {len(line.split()[3].partition(".")[2]) for line in lines[1:]} == {6}  # points below each other
 
 
 def test_rows(saved, as_json):

@@ -10,6 +10,7 @@ from simcomplete._cli import interrupts
 
 EARLY = """
 import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
 from simcomplete._cli import main
 from simcomplete._cli import interrupts
 hold = interrupts.hold

@@ -8,7 +8,7 @@ import pytest
 from simcomplete import _registry as registry
 from simcomplete._compare.compare import compare_methods, summarise
 from simcomplete._compare.gaps import hide_known
-from simcomplete.errors import InputError
+from simcomplete.errors import InputError, InputWarning
 
 X = np.random.default_rng(0).random((66, 16))
 
@@ -85,3 +85,38 @@ def test_summary_by_hand():
     assert (a["valid"], a["fails"]) == (False, ["psd"])
     assert (b["error"], b["failed"], b["reason"]) == (None, 1, "no")
     assert c["error_spread"] is None
+
+
+UNITS = np.random.default_rng(1).normal(size=(60, 6)) * [1, 1, 1, 100, 1, 10] + 200
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_features_are_scaled_in_the_truth_too(gaps):
+    data = np.where(np.random.default_rng(2).random(UNITS.shape) < 0.1, np.nan, UNITS) if gaps else UNITS
+    settings = {"names": ["overlap", "mean"], "repeats": 2, "missing": 0.3}
+    rows = compare_methods(data, **settings, params={"center": "mean", "scale": "sd"})
+    # S0 itself is as far from the truth as S0; it was hundreds of times as far from the cosines of unscaled rows.
+    assert [row["error"] for row in rows if row["method"] == "overlap"] == pytest.approx([1, 1])
+    # Units have no meaning then: the same in other units.
+    other = compare_methods(data * 7 - 3, **settings, params={"center": "mean", "scale": "sd"})
+    assert [row["error"] for row in other] == pytest.approx([row["error"] for row in rows])
+
+
+@pytest.mark.parametrize("params", [{"metric": "pearson"}, {"positive": True}])
+def test_the_truth_is_of_the_same_kind(params):
+    rows = compare_methods(X, names=["overlap"], repeats=1, params=params)
+    assert rows[0]["error"] == pytest.approx(1)
+
+
+def test_questions_about_the_table():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X).add_prefix("f")
+    settings = {"names": ["mean"], "repeats": 1}
+    with pytest.warns(InputWarning, match="user_id"):
+        compare_methods(frame.assign(user_id=range(len(X))), **settings)
+    with pytest.warns(InputWarning, match="center="):
+        compare_methods(X + 100, **settings)
+    with pytest.raises(InputError, match="nearest_correlation"):
+        compare_methods(frame.corr(), **settings)
+    with pytest.raises(InputError, match="center='means'"):
+        compare_methods(X, **settings, params={"center": "means"})

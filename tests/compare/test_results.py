@@ -66,7 +66,7 @@ def test_a_tiny_trial_on_digits_and_its_page(tmp_path, monkeypatch):
     assert len(Ledger(ledger.path, KEY).rows) == again
 
 
-def test_verdicts_say_what_is_not_met():
+def test_disagreement_with_the_reference_is_listed():
     def row(name, rate, effort, error, recall=1.0, coverage=0.9):
         key = {
             "part": "reference",
@@ -82,16 +82,16 @@ def test_verdicts_say_what_is_not_met():
     cells = list(zip(reference.RATES, told, strict=True))
     good = [row("digits", rate, effort, value) for effort in reference.EFFORTS for rate, value in cells]
     text = "\n".join(reference.render(good))
-    assert "Geometric mean of the ratios 1.000" in text
-    # All is met but for best, whose own reference is lower: (.095/.088 * .080/.079 * .060/.059)^(1/3) = 1.036.
-    assert text.count("**not met**") == 1
-    assert "Geometric mean of the ratios 1.036" in text
+    assert "Geometric mean of the ratios: 1.000; largest: 1.000, digits .9; above 1.15: none" in text
+    assert text.count("more than 0.01 below it: none") == 3
+    # All agree but for best, whose own reference is lower: (.095/.088 * .080/.079 * .060/.059)^(1/3) = 1.036.
+    assert "Geometric mean of the ratios: 1.036" in text
 
     bad = [row("digits", 0.7, e, 0.095 * 1.2, recall=0.5, coverage=0.8) for e in reference.EFFORTS]
     text = "\n".join(reference.render(bad))
-    assert "Largest ratio 1.200 (digits .7), none above 1.15: **not met**: digits .7 (1.200)" in text
-    assert "**not met**: digits (.800)" in text
-    assert "digits .7 (.500 for .552)" in text
+    assert "largest: 1.200, digits .7; above 1.15: digits .7 (1.200)" in text
+    assert "outside .86 to .94: digits (.800)" in text
+    assert "digits .7 (.500 instead of .552)" in text
 
 
 def test_a_failure_is_a_row_with_its_reason():

@@ -6,10 +6,12 @@ import polars as pl
 import pytest
 
 import simcomplete as sc
+from simcomplete.errors import InputError
 
 A = np.array([[1, 0.9, 0.2], [0.9, 1, 0.9], [0.2, 0.9, 1]])
 NAMES = ["oil", "gas", "gold"]
 FRAME = pd.DataFrame(A, index=NAMES, columns=NAMES)
+TIN = FRAME.rename(index={"oil": "tin"}, columns={"oil": "tin"})
 X = sc.nearest_correlation(A).matrix
 
 
@@ -51,7 +53,7 @@ def test_unknown_entries_have_no_weight():
     gap = FRAME.copy()
     gap.loc["oil", "gas"] = gap.loc["gas", "oil"] = np.nan
     repair = sc.nearest_correlation(gap)
-    assert "1 unknown pairs" in repair.notes[0]
+    assert "1 unknown pair (NaN) has" in repair.notes[0]
     assert repair.distance < 1e-7, "0.9 and 0.2 can be, whatever the third is"
     assert np.isfinite(repair.values).all()
     assert np.linalg.eigvalsh(repair.values)[0] > -1e-9
@@ -72,6 +74,19 @@ def test_every_mending_is_noted():
     halved = A.copy()
     halved[1, 1] = 0.5
     assert "1 of 3 diagonal entries were not 1 (the first, A[1, 1], was 0.5)" in sc.nearest_correlation(halved).notes[0]
+
+
+def test_a_frame_of_some_labels_holds_and_bounds_these_only():
+    names = list(FRAME.columns)
+    whole = FRAME * np.nan
+    two = FRAME.loc[[names[2], names[0]], [names[2], names[0]]] * 0 + 0.3
+    whole.loc[two.index, two.columns] = two
+    for name in ("fixed", "lower", "upper"):
+        one, other = (sc.nearest_correlation(FRAME, **{name: given}).matrix for given in (two, whole))
+        np.testing.assert_array_equal(one, other)
+    assert sc.nearest_correlation(FRAME, fixed=two).matrix.loc[names[0], names[2]] == 0.3
+    held = sc.nearest_correlation(FRAME, fixed=two > 0).matrix
+    assert held.loc[names[0], names[2]] == FRAME.loc[names[0], names[2]]
 
 
 def test_weights_and_held_values_follow_labels():
@@ -99,32 +114,35 @@ def test_weights_and_held_values_follow_labels():
         (A + np.diag([1, 0.5], 1), {}, r"A is not symmetric: A\[0, 1\] = 1.9 but A\[1, 0\] = 0.9"),
         (FRAME.rename(columns={"oil": "coal"}), {}, "'oil' only in rows; 'coal' only in columns"),
         (FRAME.rename(columns={"oil": "gas"}), {}, "have different labels"),
-        (A * 1e5, {}, r"A\[0, 1\] = 9e\+04 is no correlation; rescale=True"),
+        (A * 1e5, {}, r"A\[0, 1\] = 9e\+04 is not a correlation; rescale=True"),
         (A * [[1], [1], [-1]], {"rescale": True}, "not symmetric"),
         (np.diag([1.0, -1]), {"rescale": True}, r"A\[1, 1\] = -1 is negative"),
-        (np.diag([1.0, 0]), {"rescale": True}, r"A\[1, 1\] = 0 is no variance"),
+        (np.diag([1.0, 0]), {"rescale": True}, r"A\[1, 1\] = 0 is not a variance"),
         (pd.DataFrame(np.diag([1.0, -1]), list("ab"), list("ab")), {}, r"A\['b', 'b'\] = -1 is negative"),
         (A[0], {}, "A has 1 dimension; a square matrix is needed"),
         (None, {}, "A has 0 dimensions; a square matrix is needed"),
         (np.ones((2, 2, 2)), {}, "A has 3 dimensions; a square matrix is needed"),
         (A, {"weights": [1, 2]}, r"weights has shape \(2,\); give 3 positive numbers"),
         (A, {"weights": [1, 2, 0]}, "holds a 0"),
+        (A, {"weights": "high"}, "weights is 'high'; give 3 positive numbers"),
         (A, {"weights": -np.ones((3, 3))}, "negative or not finite"),
         (A, {"weights": np.zeros((3, 3))}, "leaves no entry"),
         (A, {"weights": np.triu(np.ones((3, 3)))}, "weights is not symmetric"),
         (A, {"fixed": np.ones((2, 2), dtype=bool)}, r"fixed has shape \(2, 2\)"),
-        (FRAME, {"fixed": FRAME * 0 + 1.5}, r"fixed\['oil', 'gas'\] = 1.5 cannot be"),
+        (FRAME, {"fixed": FRAME * 0 + 1.5}, r"fixed\['oil', 'gas'\] = 1.5 is not possible"),
         (A, {"fixed": np.triu(A * 0.5) + np.tril(A, -1)}, "its mirror image has another value"),
-        (A, {"fixed": A, "upper": 0.5}, r"fixed\[0, 1\] = 0.9 cannot be: it is outside the bounds"),
-        (A, {"lower": 0.5, "upper": 0.1}, r"lower\[0, 1\] = 0.5 cannot be: it is above the upper bound"),
+        (A, {"fixed": A, "upper": 0.5}, r"fixed\[0, 1\] = 0.9 is not possible: it is outside the bounds"),
+        (A, {"lower": 0.5, "upper": 0.1}, r"lower\[0, 1\] = 0.5 is not possible: it is above the upper bound"),
         (A, {"lower": 1.5}, "no valid matrix has an entry beyond 1"),
         (A, {"lower": np.ones((2, 2))}, r"lower has shape \(2, 2\)"),
-        (A, {"block": 4}, "block=4 is no number of leading rows"),
+        (A, {"block": 4}, "block=4 is not a number of leading rows"),
+        (A, {"rank": 9}, "rank=9 is not a rank; give a whole number from 1 to 3"),
+        (FRAME, {"fixed": TIN}, "'tin' only in fixed; 'oil' only in A; give some of those of A"),
         (A, {"block": 3}, "the leading block of 3 rows has a smallest eigenvalue of -0.17"),
         (A, {"min_eigenvalue": 1.0}, "min_eigenvalue=1.0 is not a number between 0 and 0.999"),
         (A, {"min_eigenvalue": -1}, "min_eigenvalue=-1"),
         (A, {"rank": 2, "block": 1, "min_eigenvalue": 0.1}, "rank cannot be combined"),
-        (A, {"rank": 5}, "rank=5 exceeds"),
+        (A, {"rank": 5}, "rank=5 is not a rank"),
         (A, {"max_iter": 0}, "max_iter=0 must be a whole number"),
         (A, {"start": 3}, "start is int"),
         (A, {"start": sc.nearest_correlation(np.eye(2))}, "start is a Repair of 2 rows"),
@@ -164,7 +182,7 @@ def test_every_door_refuses_the_same(call, given, message):
 def test_an_unknown_entry_cannot_be_held():
     gap = A.copy()
     gap[0, 1] = gap[1, 0] = np.nan
-    with pytest.raises(sc.errors.InputError, match=r"A\[0, 1\] = nan cannot be: unknown, so it cannot be held"):
+    with pytest.raises(sc.errors.InputError, match=r"A\[0, 1\] = nan is not possible: unknown, so it cannot be held"):
         sc.nearest_correlation(gap, block=2)
     held = np.full((3, 3), np.nan)
     held[0, 1] = 0.4
@@ -206,3 +224,18 @@ def test_what_would_not_fit_is_refused(monkeypatch):
     monkeypatch.setenv("SIMCOMPLETE_MEMORY", "1 MiB")
     with pytest.raises(sc.errors.MemoryLimitError, match="a repair of 200 x 200 entries"):
         sc.nearest_correlation(np.eye(200))
+
+
+def test_distances_are_refused():
+    D = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
+    with pytest.raises(InputError, match="looks like distances"):
+        sc.nearest_correlation(D)
+
+
+def test_an_asymmetry_of_rounding_is_mended_and_another_is_shown():
+    A = np.array([[1.0, 0.5, 0.2], [0.5, 1.0, 0.1], [0.2, 0.1, 1.0]])
+    A[0, 1] += 1e-7
+    assert any("made symmetric" in note for note in sc.nearest_correlation(A).notes)
+    A[0, 1] = 0.50001
+    with pytest.raises(InputError, match=r"= 0\.50001 but .* = 0\.5;"):
+        sc.nearest_correlation(A)

@@ -167,7 +167,7 @@ def test_factors_that_are_there_are_found():
     np.testing.assert_allclose(repair.factors @ repair.factors.T, V @ V.T, atol=1e-3)
     assert repair.certificate.agreed >= 3
     assert isinstance(repair.matrix, pd.DataFrame)
-    with pytest.raises(sc.errors.InputError, match="rank=0"):
+    with pytest.raises(sc.errors.InputError, match="k=0 is not a number of factors"):
         sc.factor_correlation(A, 0)
 
 
@@ -178,3 +178,38 @@ def test_factors_use_the_border_of_the_ball():
     assert lengths.max() <= 1 + 1e-12
     assert lengths.max() > 1 - 1e-6
     assert np.linalg.eigvalsh(repair.matrix)[0] > -1e-10
+
+
+@pytest.mark.parametrize("unknown", [False, True])
+def test_a_result_that_did_not_converge_is_valid_also_with_entries_held(unknown):
+    # Entries that are held next to -1 and 1 leave next to no positive definite matrix, and multipliers grow for long.
+    A = np.sign(np.random.default_rng(3).standard_normal((10, 10)))
+    A, fixed = np.triu(A, 1) + np.triu(A, 1).T + np.eye(10), np.zeros((10, 10), dtype=bool)
+    for i, j in ((0, 2), (0, 5), (5, 9), (6, 8)):
+        fixed[i, j] = fixed[j, i] = True
+    A[fixed] *= 1 - 1e-12
+    if unknown:
+        A[3, 4] = A[4, 3] = np.nan
+    with pytest.warns(sc.errors.NotConvergedWarning):
+        done = sc.nearest_correlation(A, fixed=fixed, max_iter=12)
+    assert np.linalg.eigvalsh(done.values)[0] > -1e-12
+    assert np.abs(done.values - A)[fixed].max() < 0.3
+    with pytest.warns(sc.errors.NotConvergedWarning):
+        bounded = sc.nearest_correlation(A, lower=0.0, max_iter=1)
+    assert np.linalg.eigvalsh(bounded.values)[0] > -1e-12
+    with pytest.warns(sc.errors.NotConvergedWarning):
+        done = sc.nearest_covariance(9 * A, fixed=fixed, max_iter=12)
+    assert np.linalg.eigvalsh(done.values)[0] > -1e-11
+
+
+@pytest.mark.parametrize("more", [{"lower": 0.0}, {"upper": 0.3}, {"lower": -0.2, "weights": "elements"}])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_loose_tol_leaves_a_valid_matrix_within_its_bounds(more, seed):
+    rng = np.random.default_rng(seed)
+    A, H = rng.uniform(-1, 1, size=(8, 8)), rng.random((8, 8))
+    A = (A + A.T) / 2
+    np.fill_diagonal(A, 1.0)
+    own = more | {"weights": (H + H.T) / 2} if "weights" in more else more
+    X = sc.nearest_correlation(A, tol=1e-2, progress=False, **own).values
+    assert np.linalg.eigvalsh(X)[0] > -1e-8
+    assert X.min() >= own.get("lower", -1.0) and X[~np.eye(8, dtype=bool)].max() <= own.get("upper", 1.0)

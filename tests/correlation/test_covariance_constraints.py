@@ -68,7 +68,7 @@ def test_labels_are_followed_and_unknown_pairs_noted():
     frame, held = (pd.DataFrame(x, names, names) for x in (GAPS, HELD))
     repair = sc.nearest_covariance(frame, fixed=held.iloc[::-1, ::-1])
     assert repair.matrix.loc["b", "a"] == pytest.approx(HELD[0, 1])
-    assert "1 unknown pairs (NaN)" in repair.notes[0]
+    assert "1 unknown pair (NaN)" in repair.notes[0]
     block = sc.nearest_covariance(S, block=2)
     assert block.values[0, 1] == pytest.approx(S[0, 1])
 
@@ -78,16 +78,37 @@ def test_a_start_saves_iterations():
     assert sc.nearest_covariance(S, start=cold).n_iter < cold.n_iter
 
 
+def test_a_rank_with_the_variances_and_without():
+    repair = sc.nearest_covariance(S, rank=2)
+    np.testing.assert_allclose(repair.factors @ repair.factors.T, repair.values, atol=1e-9)
+    np.testing.assert_array_equal(np.diag(repair.values), np.diag(S))
+    assert repair.certificate.lower_bound <= repair.certificate.objective == pytest.approx(repair.distance**2)
+    by_correlation = sc.nearest_covariance(S, rank=2, through="correlation").values / np.outer(SD, SD)
+    np.testing.assert_allclose(by_correlation, sc.nearest_correlation(S / np.outer(SD, SD), rank=2).values, atol=1e-6)
+    w, U = np.linalg.eigh(S)
+    free = sc.nearest_covariance(S, rank=2, keep="nothing")
+    np.testing.assert_allclose(free.values, (U[:, -2:] * w[-2:]) @ U[:, -2:].T, atol=1e-9)
+    assert free.distance < repair.distance
+    assert free.certificate.objective == pytest.approx(free.distance**2)
+    np.testing.assert_allclose(sc.nearest_covariance(S, rank=N).values, sc.nearest_covariance(S).values)
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"lower": 50.0}, r"lower\[0, 1\] = 50 cannot be: with these variances no valid matrix has an entry beyond"),
-        ({"fixed": ONES * 40}, r"fixed\[0, 1\] = 40 cannot be"),
+        ({"rank": 2, "min_eigenvalue": 0.1}, "rank cannot be combined"),
+        ({"rank": 2, "min_eigenvalue": 0.1, "keep": "nothing"}, "rank cannot be combined"),
+        ({"rank": 9}, "rank=9 is not a rank"),
+        (
+            {"lower": 50.0},
+            r"lower\[0, 1\] = 50 is not possible: with these variances no valid matrix has an entry beyond",
+        ),
+        ({"fixed": ONES * 40}, r"fixed\[0, 1\] = 40 is not possible"),
         ({"fixed": np.ones((2, 2))}, r"fixed has shape \(2, 2\)"),
         ({"upper": np.ones((2, 2))}, r"upper has shape \(2, 2\)"),
         ({"keep": "nothing", "lower": -1.0}, "keep='nothing' cannot be combined"),
         ({"weights": [1, 2]}, r"weights has shape \(2,\)"),
-        ({"block": 9}, "block=9 is no number"),
+        ({"block": 9}, "block=9 is not a number"),
         ({"max_iter": 0}, "max_iter=0"),
         ({"start": 3}, "start is int"),
     ],

@@ -1,5 +1,6 @@
 """Figures from manuals and test files of other programs: NAG, Higham, nearcorr, statsmodels, MATLAB."""
 
+import cvxpy as cp
 import numpy as np
 import pytest
 
@@ -108,9 +109,26 @@ def test_statsmodels_and_skfolio():
     assert sc.nearest_correlation(SIX).distance == pytest.approx(0.07429322106703, abs=1e-10)
 
 
+def symmetric(entries, diagonal):
+    X = np.zeros((5, 5))
+    X[np.triu_indices(5, 1)] = entries
+    return X + X.T + diagonal * np.eye(5)
+
+
+MATLAB = symmetric([0, 0, 0, -0.9360, -0.5500, -0.3645, -0.5300, -0.0351, 0.0875, 0.4557], 1)
+
+
 def test_matlab_nearcorr():
-    A = np.eye(5)
-    A[np.triu_indices(5, 1)] = [0, 0, 0, -0.9360, -0.5500, -0.3645, -0.5300, -0.0351, 0.0875, 0.4557]
-    A = A + np.triu(A, 1).T
     expected = [0.0372, 0.0100, -0.0219, -0.8478, -0.5449, -0.3757, -0.4849, -0.0381, 0.0996, 0.4292]
-    np.testing.assert_allclose(upper(sc.nearest_correlation(A).matrix), expected, atol=6e-5)
+    np.testing.assert_allclose(upper(sc.nearest_correlation(MATLAB).matrix), expected, atol=6e-5)
+
+
+def test_matlab_nearcorr_element_weights():
+    # The matrix and weights of its manual; the optimum by a plain convex solver.
+    W = symmetric([1, 0.1, 0.15, 0.25, 0.05, 0.025, 0.15, 0.25, 1, 0.25], 0)
+    X = cp.Variable((5, 5), PSD=True)
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(cp.multiply(W, X - MATLAB))), [cp.diag(X) == 1])
+    problem.solve(solver=cp.CLARABEL)
+    repair = sc.nearest_correlation(MATLAB, weights=W)
+    assert np.abs(upper(repair.matrix) - upper(X.value)).max() < 1e-3
+    assert repair.certificate.relative_gap < 1e-5

@@ -162,7 +162,7 @@ def test_limit(read):
             read("1,2\n", limit=wrong)
 
 
-@pytest.mark.parametrize("cell", ["5%", "#N/A", "1 000", "$5", "(3.5)", "1\u00a0000", "#DIV/0!"])
+@pytest.mark.parametrize("cell", ["5%", "$5", "(3.5)", "#DIV/0!"])
 def test_numbers_written_for_people_are_no_labels(read, cell):
     text = f'price,a\n"{cell}",1\n"{cell}",2\n'
     with pytest.raises(InputError, match=r"first column, 'price', holds .* leave the name of the column empty"):

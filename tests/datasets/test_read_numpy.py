@@ -204,7 +204,7 @@ def test_missing_path_folder_ending_and_empty_file(tmp_path):
     (tmp_path / "x.xlsx").write_text("1")
     refuses(tmp_path / "x.xlsx", "'.xlsx'", ".parquet")
     (tmp_path / "x").write_text("1")
-    refuses(tmp_path / "x", "nothing")
+    refuses(tmp_path / "x", "its name has no ending; use .npy", "or give format=")
     for ending in ("npy", "npz", "csv", "parquet"):
         (tmp_path / f"x.{ending}").touch()
         refuses(tmp_path / f"x.{ending}", "empty")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete._posterior.shared.lengths import MANY, QUANTILES, widened
+from simcomplete._posterior.shared.lengths import ENOUGH_QUERIES, QUANTILES, widened
 
 
 def problem(digits, seed, n_p):
@@ -37,8 +37,8 @@ def test_coverage_of_few_candidates(digits, form, n_p):
 
 def test_few_widen_and_many_do_not():
     errors = np.sort(np.random.default_rng(0).exponential(size=1001))
-    np.testing.assert_array_equal(widened(errors, MANY), errors)
-    np.testing.assert_array_equal(widened(errors, 4 * MANY), errors)
+    np.testing.assert_array_equal(widened(errors, ENOUGH_QUERIES), errors)
+    np.testing.assert_array_equal(widened(errors, 4 * ENOUGH_QUERIES), errors)
     few, fewer = widened(errors, 20), widened(errors, 10)
     assert (np.diff(few) >= 0).all()
     assert (fewer[1:] > few[1:]).all()

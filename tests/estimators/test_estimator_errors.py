@@ -1,7 +1,10 @@
 """Errors that say what was given, what is needed, what to try."""
 
+import inspect
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import simcomplete as sc
@@ -35,7 +38,7 @@ def test_a_method_without_a_factor_has_no_rows_to_return():
         ({"metric": "euclidean"}, "metric='euclidean' is unknown"),
         ({"min_overlap": 6}, "min_overlap=6 must be"),
         ({"solver": "magic"}, "solver='magic' is unknown"),
-        ({"step": 0.1}, "solver='exact' has no use for step"),
+        ({"step": 0.1}, "solver='exact' does not use step"),
         ({"solver": "descent", "max_iter": "many"}, "max_iter='many' is unknown; use a whole number"),
         ({"solver": "descent", "max_iter": -1}, "max_iter=-1 must be"),
     ],
@@ -53,7 +56,7 @@ def test_parameters_are_checked_when_fitting(params, message):
         ({"params": {"solvr": "exact"}}, "no parameter 'solvr'"),
         ({"params": {"rank": 3}}, "'rank', which is a parameter of SimilarityCompleter"),
         ({"params": {"clip": True}}, r"completion_.view\(clip=True\)"),
-        ({"params": [1]}, "is no dict"),
+        ({"params": [1]}, "is not a dict"),
     ],
 )
 def test_methods_and_their_parameters_are_checked(params, message):
@@ -84,3 +87,15 @@ def test_too_much_memory_is_refused_beforehand(monkeypatch):
     monkeypatch.setenv("SIMCOMPLETE_MEMORY", "100")
     with pytest.raises(sc.errors.MemoryLimitError, match="8 x 8 similarities of new with fitted rows"):
         model.similarity(X)
+
+
+@pytest.mark.parametrize(
+    "kind", [sc.PosteriorCompleter, sc.PosteriorImputer, sc.SMCNN, sc.SMCNmF, sc.SimilarityCompleter]
+)
+def test_a_misspelt_parameter_gets_the_nearest(kind):
+    with pytest.raises(
+        InputError, match=f"{kind.__name__} has no parameter 'randomstate'; did you mean 'random_state'"
+    ):
+        kind(randomstate=1)
+    assert "random_state" in inspect.signature(kind).parameters
+    assert clone(kind(random_state=3)).random_state == 3

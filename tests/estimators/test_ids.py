@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
+from simcomplete._posterior.candidates import fitting
 from simcomplete.errors import InputError
 from simcomplete.estimators import PosteriorCompleter
 
@@ -63,7 +64,7 @@ def test_ids_that_are_none(ids, words):
 def test_what_does_not_fit_is_refused_and_nothing_changes(model):
     before = model.ids_.as_list()
     for call, words in [
-        (lambda: model.partial_fit(P[:1]), "need some"),
+        (lambda: model.partial_fit(P[:1]), "need ids, too"),
         (lambda: model.partial_fit(P[:1], ids=["row 5"]), "already"),
         (lambda: model.forget(ids=["nobody"]), "no candidate with the id"),
         (lambda: model.forget(), "one of the two"),
@@ -77,3 +78,34 @@ def test_what_does_not_fit_is_refused_and_nothing_changes(model):
         PosteriorCompleter(effort="fast").fit(P).forget(ids=["row 1"])
     with pytest.raises(InputError, match="have no ids"):
         PosteriorCompleter(effort="fast").fit(P).partial_fit(P[:1], ids=["a"])
+
+
+def test_ids_of_any_sequence():
+    given = [f"a {i}" for i in range(60)]
+    for ids in (iter(given), tuple(given), np.array(given), np.array(given, dtype=object)):
+        assert PosteriorCompleter(effort="fast").fit(P, ids=ids).ids_.as_list() == given
+
+
+def test_streamed_candidates_have_ids_too(tmp_path, monkeypatch):
+    """Rows outside memory: grown and shrunk by exact updates, and saved, as those in memory are."""
+    np.save(tmp_path / "P.npy", P)
+    ids = [f"row {i}" for i in range(60)]
+    held = PosteriorCompleter(effort="fast").fit(P, ids=ids)
+    monkeypatch.setattr(fitting, "STREAM_ABOVE_SEARCHED", 10)
+    streamed = PosteriorCompleter(effort="fast").fit(tmp_path / "P.npy", ids=ids)
+    assert not isinstance(streamed.candidates_, np.ndarray)
+    for model in (held, streamed):
+        model.partial_fit(2 * P[:3, ::-1], ids=[7, "7", "new"]).forget(ids=["row 5", 7])
+    streamed.save(tmp_path / "m")
+    asked = np.where(np.arange(5) < 3, P[:6], np.nan)
+    for model in (streamed, sc.load(tmp_path / "m")):
+        np.testing.assert_allclose(model.transform(asked), held.transform(asked), atol=1e-12)
+        assert model.search(asked, k=9).ids.tolist() == held.search(asked, k=9).ids.tolist()
+        assert model.ids_.as_list() == held.ids_.as_list() and len(model.candidates_) == 61
+
+
+def test_sources_of_copies_have_the_ids_that_were_given():
+    P = np.random.default_rng(0).random((80, 8))
+    model = PosteriorCompleter(effort="fast").fit(P, ids=[f"row {i}" for i in range(80)])
+    Q = np.stack([np.where(np.arange(8) < 6, P[7], np.nan), np.full(8, np.nan)])
+    assert model.match(Q).ids.tolist() == ["row 7", None]

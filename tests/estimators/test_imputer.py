@@ -149,13 +149,13 @@ def test_rounding_and_bounds_are_for_filled_in_values_only():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"round": "yes"}, "round='yes' is no number"),
-        ({"round": 1.5}, "no number of digits"),
+        ({"round": "yes"}, "round='yes' is not a number"),
+        ({"round": 1.5}, "not a number of digits"),
         ({"min": [1.0]}, "min has 1 values for 6 features"),
         ({"min": 3, "max": 2}, "min=3 is above max=2"),
         ({"max": {"q": 2}}, "fitted to rows without names"),
         ({"effort": "much"}, "effort='much' is unknown"),
-        ({"random_state": "x"}, "is no seed"),
+        ({"random_state": "x"}, "is not a seed"),
     ],
 )
 def test_wrong_settings_are_refused(wrong, message):
@@ -217,7 +217,7 @@ def test_draws_follow_their_seed(fitted):
     _, X, imputer = fitted
     np.testing.assert_array_equal(imputer.sample(X, 2, random_state=4), imputer.sample(X, 2, random_state=4))
     assert not np.array_equal(imputer.sample(X, 1, random_state=4), imputer.sample(X, 1, random_state=5))
-    with pytest.raises(InputError, match="n=0 is no number"):
+    with pytest.raises(InputError, match="n=0 is not a number"):
         imputer.sample(X, 0)
 
 

@@ -51,7 +51,7 @@ def test_a_constant_column_and_pairs_without_common_rows():
     model = NearestCorrelation().fit(X)
     assert (model.covariance_[0] == 0).all()
     assert np.isfinite(model.covariance_).all()
-    assert "1 unknown pairs" in model.repair_.notes[0]
+    assert "1 unknown pair" in model.repair_.notes[0]
 
 
 def test_a_warm_start_and_what_cannot_be():

@@ -67,6 +67,22 @@ def inputs_and_result(folder: Path) -> None:
     sc.complete(*rows(), method="smcnn", rank=3).save(folder / "done")
 
 
+def inputs_and_model(folder: Path) -> None:
+    """The files, and a model from before, of half of the candidates."""
+    inputs(folder)
+    sc.PosteriorCompleter(effort="fast").fit(rows()[0][:120]).save(folder / "model")
+
+
+def tables(folder: Path) -> None:
+    """A table with gaps in which a row is there twice, and a matrix that is not a correlation matrix."""
+    inputs(folder)
+    table = np.concatenate([rows()[0][:100], rows()[0][:1]])[:, 2:6] + np.arange(4)
+    np.save(folder / "table.npy", np.where(np.random.default_rng(1).random(table.shape) < 0.1, np.nan, table))
+    np.save(
+        folder / "A.npy", np.where(np.eye(30) > 0, 1.0, np.sign(np.add.outer(np.arange(30), np.arange(30)) % 3 - 1))
+    )
+
+
 def inputs_and_rows(folder: Path) -> None:
     """The files, and rows of the paper's experiments."""
     inputs(folder)
@@ -87,6 +103,33 @@ def saved(folder: Path) -> str:
     except Exception as error:
         raise FaultError(f"what was saved does not load: {type(error).__name__}: {error}") from error
     return f"rank {done.rank}, {float(np.abs(S).sum()):.12g}"
+
+
+def model(folder: Path) -> str:
+    """A model that loads and answers."""
+    try:
+        found = sc.load(folder / "model")
+        u = found.transform(rows()[1])
+    except Exception as error:
+        raise FaultError(f"the model does not load: {type(error).__name__}: {error}") from error
+    return f"{len(found.candidates_)} candidates, {float(np.abs(u).sum()):.12g}"
+
+
+def written(name: str) -> Callable[[Path], str]:
+    """What a file of numbers or lines holds, whole or not there."""
+
+    def state(folder: Path) -> str:
+        path = folder / name
+        if not path.exists():
+            return "nothing"
+        if path.suffix != ".npy":
+            return f"{len(path.read_text(encoding='utf-8').splitlines())} lines"
+        try:
+            return f"{float(np.abs(np.load(path)).sum()):.12g}"
+        except ValueError as error:
+            raise FaultError(f"{name} does not load: {error}") from error
+
+    return state
 
 
 def factor(folder: Path) -> str:
@@ -138,6 +181,13 @@ def page(folder: Path) -> str:
 
 COMPLETE = ("-o", "done", "--overwrite", "--method", "smcnn", "--rank", "5", "--no-progress")
 COMPARE = ("compare", "p.npy", "-o", "table", "--methods", "overlap,mean,smcnn", "--repeats", "3", "--no-progress")
+# Commands that write one file each, which must be whole or not there.
+WRITERS = {
+    "impute": ("table.npy", "-o", "full.npy"),
+    "repair": ("A.npy", "-o", "valid.npy"),
+    "duplicates": ("table.npy", "-o", "same.csv"),
+    "match": ("p.npy", "q.npy", "-o", "found.csv"),
+}
 SMALL = ("--candidates", "60", "--queries", "10")
 PAPER = ("complexity", "--quick", "-o", "paper")
 METHODS = [word for name in ("smcnn", "smcnmf", "fmc") for word in ("--only", f"method={name}")]
@@ -196,6 +246,19 @@ SCENARIOS = {
             inputs,
             ledger,
             grows=True,
+        ),
+        Scenario(
+            "model",
+            call(
+                'model.save("model", overwrite=True)',
+                'model = sc.PosteriorCompleter(effort="fast").fit(np.load("p.npy"))',
+            ),
+            inputs_and_model,
+            model,
+        ),
+        *(
+            Scenario(name, command(name, *arguments, "--overwrite"), tables, written(arguments[-1]))
+            for name, arguments in WRITERS.items()
         ),
         Scenario("paper report", command("paper", "report", *PAPER), inputs_and_rows, page),
     )

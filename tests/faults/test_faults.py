@@ -29,7 +29,13 @@ def test_a_few(name, fault):
 def test_there_are_a_hundred():
     assert len(trials()) == 100
     assert {fault.__name__ for _, fault, _ in PLAN} == set(WORDS)
-    assert len(trials("two at once")) == 6
+    assert {name for name, _, _ in PLAN} == {*SCENARIOS, "completion"}  # the last writes no file: a worker is killed
+    assert len({(name, fault) for name, fault, _ in PLAN}) == len(PLAN)
+
+
+def test_those_of_one_kind():
+    assert {trial.fault for trial in trials("two at once")} == {faults.two_at_once}
+    assert len(trials("two at once")) == sum(count for _, fault, count in PLAN if fault is faults.two_at_once)
 
 
 def test_half_a_result_is_noticed(monkeypatch):

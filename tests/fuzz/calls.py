@@ -16,19 +16,20 @@ from simcomplete.errors import InputError, SimcompleteError
 from simcomplete.estimators import PosteriorCompleter, SimilarityCompleter
 from simcomplete.scorers import hidden_value_scorer
 
-from . import checks
-from .case import Case
+from . import checks, forms, models, uncertainty
+from .case import VIEWS, Case
 from .checks import require
+from .correlations import repaired
+from .forms import complete, same_answer
 from .tools import TOOLS
 
 __all__ = ["LOOKS", "TOOLS", "complete", "run"]
 
-VIEWS = ("unit_diagonal", "keep_candidates", "clip")
-CLOSE = 1e-8  # two routes to the same answer
-
 
 def run(case: Case) -> str:
     """Make the calls of a case; return why the method refused the problem, in the words of its error, or nothing."""
+    if case.form == "repair":
+        return repaired(case)
     if case.form == "tools":
         for look in case.looks:
             TOOLS[look](case)
@@ -49,81 +50,12 @@ def run(case: Case) -> str:
     return ""
 
 
-def complete(case: Case, rows: Any, queries: Any = None, **more: Any) -> Completion:
-    """Complete rows as the case says."""
-    settings = {"progress": False, "method": case.method, **case.settings, **more}
-    if case.form == "matrix":
-        return sc.complete_similarity(rows, **settings)
-    return sc.complete(rows, queries, **settings)
-
-
-def same_answer(promise: str, done: Completion, other: Completion, tol: float = CLOSE) -> None:
-    """Two completions have the same similarities, up to rounding."""
-    a, b = (np.asarray(one.similarity(), dtype=np.float64) for one in (done, other))
-    single = done.matrix.array.dtype == np.float32
-    tol = max(tol, 1e-4) if single else tol
-    require(other.method == done.method, f"{promise}: the same method", (done.method, other.method))
-    require(a.shape == b.shape, f"{promise}: the same shape", (a.shape, b.shape))
-    off = np.abs(a - b).max() / max(1.0, np.abs(a).max())
-    require(off <= tol, promise, f"off by {off:.3g}")
-
-
 def again(case: Case, done: Completion) -> None:
     """The same seed gives the same bits."""
     other = complete(case, *case.given())
     require(
         np.array_equal(np.asarray(done.similarity()), np.asarray(other.similarity())), "the same seed, the same bits"
     )
-
-
-def from_path(case: Case, done: Completion) -> None:
-    """Candidates in a file, given by its path and as a memory map, give the answer of those in memory."""
-    if case.form != "queries":
-        return
-    rows, queries = case.given()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "rows.npy")
-        np.save(path, np.asarray(rows))
-        same_answer("from a path", done, complete(case, path, queries))
-        mapped = np.load(path, mmap_mode="r")
-        same_answer("from a memory map", done, complete(case, mapped, queries))
-
-
-def from_dask(case: Case, done: Completion) -> None:
-    """Candidates in a dask array of several chunks give the answer of those in memory."""
-    if case.form != "queries":
-        return
-    import dask
-    import dask.array as da
-
-    rows, queries = case.given()
-    lazy = da.from_array(np.asarray(rows), chunks=(max(1, len(rows) // 3), -1))
-    with dask.config.set(scheduler="synchronous"):
-        same_answer("from dask", done, complete(case, lazy, queries))
-
-
-def from_frame(case: Case, done: Completion) -> None:
-    """Frames give the answer of arrays, and their labels name rows."""
-    import pandas as pd
-
-    if case.form == "matrix":
-        return
-    rows, queries = (None if part is None else pd.DataFrame(np.asarray(part)) for part in case.given())
-    rows.index = [f"p{i}" for i in range(len(rows))]
-    if queries is not None:
-        queries.index = [f"q{i}" for i in range(len(queries))]
-    framed = complete(case, rows, queries)
-    same_answer("from a frame", done, framed)
-    require(framed.labels is not None, "a frame's labels are kept")
-    last = framed.labels[-1]
-    block = np.asarray(framed.similarity(last, [last, "p0"]))
-    require(block.shape == (1, 2), "rows by label", block.shape)
-
-
-def little_memory(case: Case, done: Completion) -> None:
-    """Blocks of a few rows give the answer of one block."""
-    if case.form != "matrix":
-        same_answer("with blocks of a few rows", done, complete(case, *case.given(), memory=2**10))
 
 
 def written(case: Case, done: Completion) -> None:
@@ -138,7 +70,7 @@ def written(case: Case, done: Completion) -> None:
             require(done.factor is None, "a factor can be written to a file")
             require(not path.exists(), "what is refused leaves no file")
             return
-        same_answer("with out=", done, other)
+        same_answer("with out=", case, done, other)
         checks.answer(case, other)
         checks.words(other)
         checks.search(case, other)
@@ -275,18 +207,28 @@ def _refuses_only_itself(call: Callable[[], Any]) -> None:
 
 LOOKS: dict[str, Callable[[Case, Completion], None]] = {
     "again": again,
+    "balanced": uncertainty.balanced,
     "blocks": lambda case, done: checks.blocks(done),
-    "dask": from_dask,
+    "chances": uncertainty.chances,
+    "dask": forms.from_dask,
     "estimator": estimated,
-    "frame": from_frame,
+    "frame": forms.from_frame,
+    "growing": models.growing,
+    "imputed": uncertainty.imputed,
     "index": indexed,
     "interval": checks.interval,
-    "little memory": little_memory,
+    "labels": forms.labelled,
+    "later queries": uncertainty.queried,
+    "little memory": forms.little_memory,
+    "match": uncertainty.matched,
     "metrics": measured,
     "out": written,
-    "path": from_path,
+    "path": forms.from_path,
     "posterior estimator": estimated_posterior,
+    "restricted": uncertainty.restricted,
     "save": saved,
+    "saved model": models.saved_model,
+    "sparse": forms.from_sparse,
     "tune": tuned,
     "views": seen_otherwise,
 }

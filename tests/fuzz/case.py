@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Rows = NDArray[np.float64]
+VIEWS = ("unit_diagonal", "keep_candidates", "clip")
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,11 +19,11 @@ class Case:
 
     Attributes
     ----------
-    form : {"queries", "rows", "matrix", "tools"}
+    form : {"queries", "rows", "matrix", "tools", "repair"}
         Candidates and queries; rows of which every one may be incomplete; a similarity matrix; functions without a
-        method.
+        method; a correlation or covariance matrix to repair.
     method : str
-        A name from `sc.methods()`, or "auto".
+        A name from `sc.methods()`, or "auto"; of a repair the function.
     rows : array of shape (n_p, d)
         The candidates, or all rows, or the matrix.
     queries : array of shape (n_q, d) or None

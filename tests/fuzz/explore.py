@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import tempfile
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
@@ -14,6 +18,7 @@ from .case import Case
 from .record import Finding, save, smaller, tried
 from .strategies import cases
 
+IN_MEMORY = "/dev/shm"
 BATCH = 100  # examples of one run of Hypothesis, which has a seed of its own
 
 
@@ -54,7 +59,19 @@ def explore(first_seed: int, seconds: float, folder: Path, method: str = "", mos
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    while monotonic() < end and outcome.examples < most:
-        seed(first_seed * 1_000_003 + batch)(quietly(given(cases(method))(body)))()
-        batch += 1
+    with _files_in_memory():
+        while monotonic() < end and outcome.examples < most:
+            seed(first_seed * 1_000_003 + batch)(quietly(given(cases(method))(body)))()
+            batch += 1
     return outcome
+
+
+@contextmanager
+def _files_in_memory() -> Iterator[None]:
+    """Put temporary folders where no disk is waited for, as far as there is such a place."""
+    before = tempfile.tempdir
+    tempfile.tempdir = IN_MEMORY if os.access(IN_MEMORY, os.W_OK) else before
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before

@@ -121,3 +121,18 @@ MATRICES: dict[str, Callable[[Generator, int], Rows]] = {
     "small": lambda rng, n: 1e-9 * _symmetric(rng.normal(size=(n, n))),
     "signs": lambda rng, n: _with_ones(np.sign(_symmetric(rng.normal(size=(n, n))))),
 }
+
+
+def _of_scales(rng: Generator, n: int, low: float, high: float) -> Rows:
+    sd = 10.0 ** rng.uniform(low, high, size=n)
+    return _symmetric(_with_ones(rng.uniform(-1, 1, size=(n, n))) * np.outer(sd, sd))
+
+
+COVARIANCES: dict[str, Callable[[Generator, int], Rows]] = {
+    "covariance": lambda rng, n: _of_scales(rng, n, -1, 1),
+    "covariance of units far apart": lambda rng, n: _of_scales(rng, n, -6, 6),
+    "tiny covariance": lambda rng, n: _of_scales(rng, n, -150, -140),
+    "huge covariance": lambda rng, n: _of_scales(rng, n, 140, 150),
+    "variance 0": lambda rng, n: _of_scales(rng, n, -1, 1) * np.outer(*[rng.random(n) < 0.7] * 2),
+    "beyond 1": lambda rng, n: _with_ones(3 * _symmetric(rng.normal(size=(n, n)))),
+}

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -77,12 +78,13 @@ def smaller(finding: Finding, seconds: float = 4.0) -> Finding:
 
 
 def save(finding: Finding, folder: Path) -> Path:
-    """Write a finding down, under a name made of its key."""
+    """Write a finding down under a name made of its key; another case with that key gets a number after its name."""
     folder.mkdir(parents=True, exist_ok=True)
     name = re.sub(r"[^a-z0-9]+", "-", finding.key.lower()).strip("-")[:120]
-    path = folder / f"{name}.json"
-    text = json.dumps({"key": finding.key, "message": finding.message[:2000], "case": finding.case.as_json()}, indent=1)
-    path.write_text(text + "\n", encoding="utf-8")
+    facts = {"key": finding.key, "message": finding.message[:2000], "case": finding.case.as_json()}
+    paths = (folder / f"{name}{'' if number == 1 else f'-{number}'}.json" for number in count(1))
+    path = next(path for path in paths if not path.exists() or str(load(path)) == str(finding.case))
+    path.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     return path
 
 
@@ -99,9 +101,9 @@ def counted(run_facts: dict[str, Any], path: Path = COUNT) -> dict[str, Any]:
     clean = 0
     for entry in runs:
         clean = 0 if entry["findings"] else clean + entry["examples"]
-    count = {"examples": sum(entry["examples"] for entry in runs), "since_a_finding": clean, "runs": runs}
-    path.write_text(json.dumps(count, indent=1) + "\n", encoding="utf-8")
-    return count
+    totals = {"examples": sum(entry["examples"] for entry in runs), "since_a_finding": clean, "runs": runs}
+    path.write_text(json.dumps(totals, indent=1) + "\n", encoding="utf-8")
+    return totals
 
 
 def _simpler(case: Case) -> Iterator[Case]:
@@ -112,7 +114,7 @@ def _simpler(case: Case) -> Iterator[Case]:
         yield replace(case, settings={name: value for name, value in case.settings.items() if name != key})
     if case.dtype != "float64":
         yield replace(case, dtype="float64")
-    if case.form == "matrix":
+    if case.form in ("matrix", "repair"):
         for i in range(len(case.rows)):
             yield replace(case, rows=np.delete(np.delete(case.rows, i, 0), i, 1))
         return

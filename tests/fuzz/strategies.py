@@ -15,16 +15,17 @@ from hypothesis import strategies as st
 import simcomplete as sc
 from simcomplete._method.params import Flag, Number, Whole, Words
 
-from .calls import LOOKS, TOOLS, VIEWS
-from .case import Case, Rows
-from .families import FAMILIES, MASKS, MATRICES, SCALES, SINGLE_SCALES
+from .calls import LOOKS, TOOLS
+from .case import VIEWS, Case, Rows
+from .correlations import REPAIRS
+from .families import COVARIANCES, FAMILIES, MASKS, MATRICES, SCALES, SINGLE_SCALES
 
 # How often a method is drawn: those that take longer, less often.
 WEIGHTS = {"kfmc": 1, "cmc": 2, "bpmf": 2, "auto": 2, "dmc": 3, "posterior": 9}
 USUAL = 5
 NAMES = [*(method.name for method in sc.methods()), "auto"]
 METHODS = [name for name in NAMES for _ in range(WEIGHTS.get(name, USUAL))]
-FORMS = ["queries"] * 10 + ["rows"] * 4 + ["matrix"] * 4 + ["tools"]
+FORMS = ["queries"] * 10 + ["rows"] * 5 + ["matrix"] * 3 + ["tools"] * 4 + ["repair"] * 3
 # Values that make iterations few; whoever asks for other parameters still gets these.
 SHORT = {"max_iter": [1, 2, 5], "inner": [1, 3], "sweeps": [1, 2], "atoms": [1, 3], "burn_in": [0, 1, 4]}
 # Arrays and functions, which have tests of their own, and what decides how long a run takes.
@@ -42,6 +43,7 @@ A_METHOD_OF_MATRICES = st.sampled_from(
 A_SEED, A_SIZE, A_WIDTH, A_FEW = (st.integers(*ends) for ends in ((0, 2**32 - 1), (1, 12), (1, 6), (1, 4)))
 A_TYPE = st.sampled_from(["float64", "float64", "float64", "float32", "int64", "bool", "list"])
 A_TOOL, A_MATRIX, A_FAMILY, A_MASK = (st.sampled_from(sorted(names)) for names in (TOOLS, MATRICES, FAMILIES, MASKS))
+A_REPAIR, A_COVARIANCE = st.sampled_from(REPAIRS), st.sampled_from(sorted(COVARIANCES | MATRICES))
 A_WAY_TO_SCALE = st.sampled_from(["one"] * 12 + ["all", "all", "rows", "row", "cell", "column"])
 A_KIND_OF_QUERIES = st.sampled_from(["like", "like", "copies", "other"])
 SOME_LOOKS = st.sets(st.sampled_from(sorted(LOOKS)), max_size=2)
@@ -50,12 +52,17 @@ SOME_LOOKS = st.sets(st.sampled_from(sorted(LOOKS)), max_size=2)
 @st.composite
 def cases(draw: Callable[..., Any], only: str = "") -> Case:
     """A problem with one method, or only that one, and what is to be looked at."""
-    form = draw(A_FORM)
+    form = "repair" if only in REPAIRS else draw(A_FORM)
+    form = "queries" if form == "repair" and only and only not in REPAIRS else form
     rng = np.random.default_rng(draw(A_SEED))
     dtype = draw(A_TYPE)
     if form == "tools":
         rows = _rows(draw, rng, dtype)
         return Case(form, "none", _hidden(draw, rng, rows), dtype=dtype, looks=(draw(A_TOOL),))
+    if form == "repair":
+        A = (COVARIANCES | MATRICES)[draw(A_COVARIANCE)](rng, draw(A_SIZE))
+        name = only or draw(A_REPAIR)
+        return Case(form, name, _unknown(rng, A), dtype=dtype, settings=_of_a_repair(rng, name, A))
     method = only or draw(A_METHOD_OF_MATRICES if form == "matrix" else A_METHOD)
     looks = tuple(sorted(draw(SOME_LOOKS)))
     if form == "matrix":
@@ -114,6 +121,43 @@ def _hidden(draw: Callable[..., Any], rng: np.random.Generator, rows: Rows) -> R
     return np.where(observed, rows, np.nan)
 
 
+def _unknown(rng: np.random.Generator, A: Rows) -> Rows:
+    """Now and then, some pairs of a matrix that are not known."""
+    if rng.random() < 0.8:
+        return A
+    gone = np.triu(rng.random(A.shape) < 0.3, 1)
+    return np.where(gone | gone.T, np.nan, A)
+
+
+def _of_a_repair(rng: np.random.Generator, name: str, A: Rows) -> dict[str, Any]:
+    """Keyword arguments of a repair: up to two, but for what it must be told."""
+    n = len(A)
+    size = float(np.abs(np.diag(A)).max()) or 1.0
+    limits = {"min_eigenvalue": float(rng.choice([1e-8, 1e-3, 0.5])) * (size if name == "nearest_covariance" else 1.0)}
+    if name == "factor_correlation":
+        return {"k": int(rng.integers(1, n + 1))}
+    if name == "shrink_to_valid":
+        drawn: dict[str, Any] = {**limits, "block": int(rng.integers(1, n + 1)), "rescale": True}
+    else:
+        held = np.triu(rng.random((n, n)) < 0.2, 1)
+        drawn = {
+            **limits,
+            "block": int(rng.integers(1, n + 1)),
+            "weights": rng.random(n if rng.random() < 0.5 else (n, n)).tolist(),
+            "fixed": (held | held.T).tolist(),
+            "lower": float(rng.choice([-1.0, -0.2, 0.0])) * size,
+            "max_iter": int(rng.choice([1, 30])),
+        }
+        if name == "nearest_covariance":
+            drawn |= {"keep": "nothing", "through": "correlation"}
+        else:
+            drawn |= {"rank": int(rng.integers(1, n + 1)), "rescale": True, "tol": 1e-4}
+        if np.ndim(drawn["weights"]) == 2:
+            drawn["weights"] = ((np.asarray(drawn["weights"]) + np.transpose(drawn["weights"])) / 2).tolist()
+    asked = rng.permutation(sorted(drawn))[: rng.integers(3)]
+    return {str(key): drawn[str(key)] for key in asked}
+
+
 # Settings come from the generator, too: Hypothesis prefers small numbers, and so would set everything at once.
 def _settings(rng: np.random.Generator, name: str, form: str, n: int, d: int) -> dict[str, Any]:
     """Keyword arguments: shared ones that the method uses, some of its own, views."""
@@ -135,6 +179,11 @@ def _settings(rng: np.random.Generator, name: str, form: str, n: int, d: int) ->
     settings |= {key: value for key, value in drawn.items() if key in used and rng.random() < 0.2}
     if settings.get("metric") == "pearson":
         settings.pop("epsilon", None)  # smooths zero rows of the cosine
+    if form != "matrix":
+        changes = {"center": ["mean", "median"], "scale": ["sd", "robust"]}
+        settings |= {key: _one_of(rng, words) for key, words in changes.items() if rng.random() < 0.07}
+    if form == "rows" and not {"center", "scale"} & set(settings) and rng.random() < 0.08:
+        settings["biases"] = _one_of(rng, ["row", "column", "both"])
     if form == "matrix" and name != "auto":
         settings |= {hint: _hint(rng, hint, n) for hint in sorted(sc.methods()[name].uses) if rng.random() < 0.3}
     if form == "matrix" and (name in ("posterior", "fmc") or rng.random() < 0.5):

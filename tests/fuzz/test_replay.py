@@ -31,6 +31,13 @@ def test_a_case_is_the_same_after_it_was_written(tmp_path):
     np.testing.assert_array_equal(again.queries, case.queries)
 
 
+def test_a_finding_that_was_kept_is_not_written_over(tmp_path):
+    first, other = example(), record.replace(example(), dtype="float32")
+    paths = [record.save(Finding("a key", "a message", case), tmp_path) for case in (first, other, first, other)]
+    assert [path.name for path in paths] == ["a-key.json", "a-key-2.json"] * 2
+    assert [str(record.load(path)) for path in paths] == [str(first), str(other)] * 2
+
+
 @pytest.mark.parametrize("wrong", [ViolatedError("finite", "no"), ZeroDivisionError("no"), RuntimeWarning("no")])
 def test_what_goes_wrong_is_found_and_made_small(monkeypatch, wrong):
     def fails_on_two_rows(case):
@@ -93,8 +100,8 @@ def test_examples_are_counted_over_runs(tmp_path):
 
 
 def test_examples_are_drawn_and_run(tmp_path):
-    outcome = explore(first_seed=1, seconds=1.0, folder=tmp_path, method="mean")
-    assert outcome.examples > 0
+    outcome = explore(first_seed=1, seconds=60.0, folder=tmp_path, method="mean", most=20)
+    assert outcome.examples == 20
     assert set(outcome.methods) <= {"mean", "none"}
     # Other processes find it by the name of its module, which must not be that of the program.
     assert explore.__module__.endswith(".explore")

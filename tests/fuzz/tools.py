@@ -10,8 +10,9 @@ import simcomplete as sc
 from simcomplete import masks, metrics
 from simcomplete.errors import InputError
 
+from . import correlations, models
 from .case import Case
-from .checks import require
+from .checks import beyond_squares, require
 
 
 def overlap(case: Case) -> None:
@@ -30,16 +31,10 @@ def overlap(case: Case) -> None:
     S = np.asarray(sc.overlap_similarity(rows))
     for i in range(len(X)):
         for j in range(i):
-            if _beyond_squares(X[i], case.dtype) or _beyond_squares(X[j], case.dtype):
+            if beyond_squares(X[i], case.dtype) or beyond_squares(X[j], case.dtype):
                 continue
             expected = _cosine(X[i], X[j])
             require(abs(S[i, j] - expected) <= 1e-4, "overlap similarities are cosines", (i, j, S[i, j], expected))
-
-
-def _beyond_squares(row: np.ndarray, dtype: str) -> bool:
-    """Whether a value is so small beside the largest of its row that it may count as 0: 1e-100, in float32 1e-18."""
-    sizes = np.abs(row[~np.isnan(row) & (row != 0)])
-    return bool(sizes.size) and sizes.min() / sizes.max() < (1e-17 if dtype == "float32" else 1e-99)
 
 
 def _cosine(a: np.ndarray, b: np.ndarray) -> float:
@@ -84,6 +79,11 @@ def measures(case: Case) -> None:
 
 TOOLS: dict[str, Callable[[Case], None]] = {
     "counts": counts,
+    "covariance estimator": correlations.fitted,
+    "duplicates": models.same_rows,
+    "estimates": correlations.estimated,
+    "imputer": models.filled,
+    "kernel": models.kernel,
     "masks": patterns,
     "measures": measures,
     "overlap": overlap,

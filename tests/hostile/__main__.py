@@ -15,10 +15,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from . import commands, files, mangled, saved
+from . import commands, files, mangled, models, saved
 from .case import Outcome, run_case
 
-MODULES = (files, saved, commands)
+MODULES = (files, saved, models, commands)
 
 
 def main() -> int:

@@ -238,7 +238,7 @@ CASES = [
         ("x.csv", "free"),
         environment={"SIMCOMPLETE_MEMORY": "1e9"},
     ),
-    Case(".parquet whose pandas note is no JSON", table("x.parquet"), pandas_note("{"), FORMAT, ("pandas",)),
+    Case(".parquet whose pandas note is not JSON", table("x.parquet"), pandas_note("{"), FORMAT, ("pandas",)),
     Case(".parquet whose pandas note is a list", table("x.parquet"), pandas_note("[1]"), FORMAT, ("pandas",)),
     Case(
         ".parquet whose pandas note is nested",
@@ -258,5 +258,5 @@ CASES = [
     Case("damaged bzip2", table("x.svm"), damaged(bz2.compress), FORMAT, ("x.svm",)),
     Case("damaged xz", table("x.svm"), damaged(lzma.compress), FORMAT, ("damaged",)),
     Case("damaged LZMA in .npz", table("x.npz"), damaged_member, FORMAT, ("damaged",)),
-    *(csv_case(cell) for cell in ("1,000", "5%", "#N/A", "1 000", "$5", "(1.5)")),
+    *(csv_case(cell) for cell in ("1,000", "5%", "#REF!", "1_000", "$5", "(1.5)")),
 ]

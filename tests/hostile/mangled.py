@@ -27,12 +27,15 @@ import simcomplete as sc
 from simcomplete import index as vectors
 from simcomplete._rows.validate import as_rows
 
+from . import models
 from .case import ROOT, Outcome, bounded, environment, measured
 from .saved import P, completed
 
 FULL, QUICK = 300, 12
 BATCH = 100
 SECONDS, MIB = 5.0, 400.0
+KINDS = ("candidates", "rows", "imputer", "spectral", "correlation")  # of models
+BODIES = ("npy", "json", "arrow")
 NUMBERS = np.random.default_rng(7).random((30, 6))
 
 
@@ -129,6 +132,8 @@ class Format:
     file: str
     write: Callable[[Path], object]
     read: Callable[[Path], object] = read_table
+    # How it is changed, where not byte by byte.
+    forge: Callable[[Path, random.Random], object] | None = None
 
 
 FORMATS = {
@@ -152,6 +157,9 @@ FORMATS = {
     "zarr": Format("x.zarr", write_zarr, read_rows),
     "saved folder": Format("saved", lambda p: completed().save(p), read_saved),
     "index": Format("x.faiss", write_index, read_index),
+    **{f"saved model, {kind}": Format("saved", models.write(kind), models.read) for kind in ("candidates", "imputer")},
+    **{f"forged model, {kind}": Format("saved", models.write(kind), models.read, models.forge) for kind in KINDS},
+    **{f"{kind} to the service": Format("body", models.body(kind), models.read_body(kind)) for kind in BODIES},
 }
 
 
@@ -218,9 +226,11 @@ def findings(
         rng = random.Random(f"{batch.seed} {batch.format} {i}")
         mangled = folder / kind.file
         _copy(original, mangled)
-        parts = sorted(file for file in _files(mangled) if file.stat().st_size)
-        part = rng.choice(parts)
-        part.write_bytes(mangle(part.read_bytes(), rng))
+        if kind.forge is not None:
+            kind.forge(mangled, rng)
+        else:
+            part = rng.choice(sorted(file for file in _files(mangled) if file.stat().st_size))
+            part.write_bytes(mangle(part.read_bytes(), rng))
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             came = measured(lambda path=mangled: kind.read(path))

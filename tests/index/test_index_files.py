@@ -58,7 +58,7 @@ def test_files_are_not_replaced_unasked_nor_read_when_changed(tmp_path):
     with pytest.raises(FileFormatError, match="cut short or changed"):
         index.read(path, X)
     (tmp_path / "x.json").write_text("[]")
-    with pytest.raises(FileFormatError, match="no note"):
+    with pytest.raises(FileFormatError, match="not a description"):
         index.read(path, X)
 
 

@@ -52,7 +52,7 @@ def test_other_columns_are_named(data, names, message):
 
 def test_a_name_that_stands_for_two_columns_is_refused(data):
     P, Q = data
-    with pytest.raises(InputError, match=r"\['a'\] stand for several; rename them"):
+    with pytest.raises(InputError, match=r"\['a'\] name several columns; rename them"):
         sc.complete(pd.DataFrame(P, columns=list("aabcde")), pd.DataFrame(Q, columns=list("edcbaa")), method="smcnn")
 
 

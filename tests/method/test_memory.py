@@ -191,7 +191,7 @@ def test_the_limit_can_be_given_in_words_and_nonsense_is_refused(monkeypatch):
     monkeypatch.setenv("SIMCOMPLETE_MEMORY", "1 GiB")
     assert sc.complete(P, Q, method="mean").method == "mean"
     monkeypatch.setenv("SIMCOMPLETE_MEMORY", "plenty")
-    with pytest.raises(sc.errors.InputError, match="SIMCOMPLETE_MEMORY='plenty' is no amount of memory"):
+    with pytest.raises(sc.errors.InputError, match="SIMCOMPLETE_MEMORY='plenty' is not an amount of memory"):
         sc.complete(P, Q, method="mean")
 
 
@@ -201,7 +201,7 @@ def test_auto_leaves_out_what_does_not_fit_and_says_so(monkeypatch):
     done = sc.complete(P, Q, elect=("mean", "dmc", "facnnfn"))
     notes = {row["method"]: row["note"] for row in done.election}
     assert done.method == "mean"
-    assert notes["mean"] == "elected"
+    assert notes["mean"] == "chosen"
     assert notes["dmc"] == "not tried: needs 7.5 MiB, 1.4 MiB are free"
     assert notes["facnnfn"].startswith("not tried: needs ")
 

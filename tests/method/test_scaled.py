@@ -100,6 +100,16 @@ def test_rows_that_may_all_be_incomplete():
     np.testing.assert_allclose(done.similarity(), sc.complete(Z, method="smcnn").similarity(), atol=1e-10)
 
 
+@pytest.mark.parametrize("seed", [2, 3])
+def test_blocks_do_not_decide_which_rows_are_drawn(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 7)) + 0.3 * rng.normal(size=(60, 7)) + 2
+    X[rng.random(X.shape) < 0.3] = np.nan
+    scaled = {"method": "posterior", "center": "mean", "scale": "sd", "progress": False}
+    whole, parts = sc.complete(X, **scaled), sc.complete(X, memory=2**10, **scaled)
+    np.testing.assert_allclose(parts.similarity(), whole.similarity(), atol=1e-12)
+
+
 def test_saved_and_loaded(tmp_path):
     P, Q = rows(5)
     done = sc.complete(P, Q, method="smcnn", center="median", scale="robust")

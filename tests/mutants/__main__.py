@@ -7,7 +7,7 @@ python -m tests.mutants --module _spectral/certify --all --jobs 2
 from __future__ import annotations
 
 import argparse
-import random
+import hashlib
 import sys
 import tempfile
 import time
@@ -57,8 +57,24 @@ def sample(modules: list[str], n: int | None, seed: int) -> list[Mutant]:
         if not every:
             raise SystemExit(f"there is nothing to change in {name!r}; give a path below {PACKAGE}")
         share = len(every) if n is None else (n + number) // len(modules)
-        chosen += random.Random(seed).sample(every, min(share, len(every)))
+        chosen += drawn(every, seed)[:share]
     return chosen
+
+
+def drawn(every: list[Mutant], seed: int) -> list[Mutant]:
+    """The same in an order that depends on the seed, the changed line and its change alone.
+
+    So a change elsewhere leaves the draw as it is, and scores before and after it are those of the same mutants.
+    """
+    seen: Counter[str] = Counter()
+    order = []
+    for mutant in every:
+        text = mutant.path.read_text(encoding="utf-8")
+        line = text.splitlines()[mutant.line(text) - 1].strip()
+        what = f"{seed}\n{line}\n{mutant.old}\n{mutant.new}"
+        seen[what] += 1
+        order.append(hashlib.sha256(f"{what}\n{seen[what]}".encode()).digest())
+    return [every[i] for i in sorted(range(len(every)), key=order.__getitem__)]
 
 
 def _arguments() -> argparse.Namespace:

@@ -2,8 +2,8 @@
 
 A mutant replaces one expression or statement: a comparison is reversed, an arithmetic operator changed, a number
 nudged, `min` and `max` swapped, a condition negated, a clip or a second assignment dropped. What computes nothing is
-left alone: docstrings, annotations, decorators, messages of errors, assertions (`zip(..., strict=True)` is one), and
-how objects print.
+left alone: docstrings, annotations, decorators, messages of errors, assertions (`zip(..., strict=True)` is one), how
+objects print, and how many rows are worked on at a time.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ OPERATORS = {
 SWAPPED = {"min": "max", "minimum": "maximum", "argmin": "argmax", "nanmin": "nanmax"}
 SWAPPED |= {new: old for old, new in SWAPPED.items()}
 TOLERANCE = 1e-3  # a number smaller than this is a tolerance: twice as much would change nothing that can be seen
-UNSEEN = {"strict", "repr"}  # arguments that check what is so anyway, as assertions do, or say how objects print
+UNSEEN = {"strict", "check_finite", "repr"}  # check what is so anyway, as assertions do, or say how objects print
+BLOCKS = {"row_blocks", "triangle_blocks"}  # all arguments but the first say how much is done at a time
+AT_A_TIME = ("BATCH", "BLOCK")  # constants whose names begin so say it too
 PRINTED = {"__repr__", "__str__", "_repr_html_", "__format__"}
 
 
@@ -113,10 +115,13 @@ def _computing(node: ast.AST) -> Iterator[ast.AST]:
                 continue
             if isinstance(child, ast.keyword) and child.arg in UNSEEN:
                 continue
+            if isinstance(child, ast.Assign) and getattr(child.targets[0], "id", "").startswith(AT_A_TIME):
+                continue
             if isinstance(child, ast.If) and getattr(child.test, "id", "") == "TYPE_CHECKING":
                 continue
             yield child
-            yield from _computing(child)
+            at_a_time = isinstance(child, ast.Call) and getattr(child.func, "id", "") in BLOCKS
+            yield from _computing(child.args[0]) if at_a_time else _computing(child)
 
 
 def _changes(node: ast.AST) -> Iterator[ast.AST]:

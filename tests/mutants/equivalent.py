@@ -49,6 +49,7 @@ EQUIVALENT = [
     Equivalent(CERTIFY, "for _ in range(2)", "2", "", "a third projection removes nothing more"),
     Equivalent(CERTIFY, "block = min(EXTRA", "n - int(U.shape[1])", "", "more vectors than dimensions come out as 0"),
     Equivalent(STEPS, "seed: int = 0", "0", "", "any seed will do"),
+    Equivalent("_spectral/solvers/descent.py", "if bound > 0 else 1.0", "1.0", "", "the start is 0, and stays there"),
     Equivalent(KRYLOV, "seed: int = 0", "0", "", "any seed will do"),
     Equivalent(ROUTES, "seed: int = 0", "0", "", "any seed will do"),
     Equivalent("_spectral/certify_passes.py", "seed: int = 0", "0", "", "any seed will do"),
@@ -66,7 +67,6 @@ EQUIVALENT = [
     Equivalent(ROUTES, "U = U * like(orientation", "U * like(orientation(U), U)", "", "signs are 1 or -1"),
     Equivalent(REDUCED, "lift * signs", "lift * signs", "", "signs are 1 or -1"),
     Equivalent(REDUCED, "bottom * signs", "bottom * signs", "", "signs are 1 or -1"),
-    Equivalent(REDUCED, "check_finite=False", "False", "", "a check of what is known to be finite costs time alone"),
     Equivalent(
         KRYLOV,
         "# those that were there stay as they were",
@@ -74,12 +74,40 @@ EQUIVALENT = [
         "pass",
         "LAPACK gives its own directions the same signs again; other libraries need not",
     ),
-    Equivalent("_posterior/method.py", "with expect(3 if effort", "3", "", "how long a bar is drawn at first"),
+    Equivalent("_posterior/incomplete_rows.py", "with expect(3 if effort", "3", "", "how long a bar is drawn at first"),
     Equivalent("_posterior/method.py", 'if effort == "best" else 0', "0", "", "one byte of an estimate"),
+    Equivalent("_posterior/similarities/wiener.py", 'n_q, "counts", 1.0)', "1.0", "", "counts are given here"),
+    Equivalent("_posterior/extend.py", "model = ValueModel.fit(", "0", "", "any seed will do"),
+    Equivalent("_posterior/extend.py", "rng, some, first = np.random.default_rng(0)", "0", "", "any seed will do"),
+    Equivalent("_posterior/same_rows/find.py", "many = np.flatnonzero", "1", "", "a row there once has no later one"),
+    Equivalent(
+        "_posterior/same_rows/learning.py",
+        "q = np.where(table.observed[rows]",
+        "0.0",
+        "",
+        "what is missing is not used",
+    ),
+    Equivalent(
+        "_posterior/candidates/conditional.py", "2.0 * np.clip(X @ X.T", "1.0", "(2.0)", "takes out rounding alone"
+    ),
+    *(
+        Equivalent(
+            "_posterior/all_rows/combine.py",
+            "inverse = np.linalg.inv(X.T @ X + 1e-9",
+            old,
+            "",
+            "against a singular matrix",
+        )
+        for old in ("1e-9 * len(t)", "1e-9 * len(t) * np.eye(2)")
+    ),
+    Equivalent(
+        "_posterior/candidates/model.py", "progress: bool | None = False", "False", "", "whether a bar is drawn"
+    ),
     Equivalent("_result/plots.py", "frameon=False", "False", "", "how a figure looks"),
     Equivalent("_result/plots.py", "axes = _axes(ax, (6.4", "6.4", "", "how a figure looks"),
     Equivalent("_result/frames.py", "n_candidates: int = 0", "0", "", "without queries the numbers are the same"),
     Equivalent("_result/top.py", "LEVELS_HELD = 2**24", "24", "", "from when on memory is saved"),
+    Equivalent(VALIDITY, "psd.ok and S.bounds is None", "S.bounds is None", "", "PSD: largest on the diagonal"),
     Equivalent(VALIDITY, "r = int(F.shape[1])", "1", "", "how many rows are looked at together"),
     Equivalent(VALIDITY, "side = max(1, min(isqrt", "32", "", "how many rows are looked at together"),
     Equivalent(OBJECTIVE, "s = np.maximum(s, 0.0)", "s = np.maximum(s, 0.0)", "", "takes out rounding alone"),

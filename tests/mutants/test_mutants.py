@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from .__main__ import sample
+from .__main__ import drawn, sample
 from .by_hand import MUTANTS, PACKAGE
 from .changes import mutants
 from .equivalent import EQUIVALENT, matches
@@ -14,6 +14,7 @@ from .trial import ROOT
 SOURCE = '''
 """Two 2."""
 LIMIT: int = 2
+BLOCK_VALUES = 2**21
 
 
 def f(x: float = 0.5, *, verbose: bool = True) -> "2":
@@ -22,6 +23,8 @@ def f(x: float = 0.5, *, verbose: bool = True) -> "2":
     y = y / 2 if x < 0 and not verbose else y
     if verbose:
         raise ValueError(f"{x + 1} is 2")
+    for _ in row_blocks(x + 7, 8 * 2**5):
+        pass
     return y
 '''
 
@@ -49,6 +52,7 @@ def changes(tmp_path):
         ("x < 0", "(x >= 0)"),
         ("x < 0 and not verbose", "(x < 0 or not verbose)"),
         ("not verbose", "(verbose)"),
+        ("7", "(8)"),
         ("verbose", "(not (verbose))"),
         ("y = y / 2 if x < 0 and not verbose else y", "pass"),
     ],
@@ -58,6 +62,7 @@ def test_every_kind_of_change(changes, old, new):
 
 
 def test_what_computes_nothing_is_left_alone(changes):
+    assert not any(old in ("8", "5", "8 * 2**5", "21", "2**21") for old, _ in changes)  # how many rows at a time
     assert not any("ValueError" in old or "x + 1" in old for old, _ in changes)
     assert sum(old == "2" for old, _ in changes) == 1  # of LIMIT and of y / 2; docstring and annotation are not numbers
 
@@ -76,6 +81,16 @@ def test_the_draw_is_the_same_for_a_seed_and_even():
     assert [below.count(name) for name in PACKAGES] == [20, 20, 20]
 
 
+def test_the_draw_does_not_depend_on_other_lines(tmp_path):
+    path = tmp_path / "module.py"
+    path.write_text(SOURCE)
+    before = [(m.old, m.new) for m in drawn(list(mutants(path)), 0)]
+    other = tmp_path / "other.py"
+    other.write_text("NEW = 77\n" + SOURCE)
+    after = [(m.old, m.new) for m in drawn(list(mutants(other)), 0) if m.old != "77"]
+    assert before == after != [(m.old, m.new) for m in drawn(list(mutants(path)), 1)]
+
+
 @pytest.mark.parametrize("entry", MUTANTS, ids=lambda entry: entry.what)
 def test_each_mutant_made_by_hand_has_its_place_exactly_once(entry):
     text = (PACKAGE / entry.file).read_text(encoding="utf-8")
@@ -87,6 +102,12 @@ def test_each_mutant_made_by_hand_has_its_place_exactly_once(entry):
 def test_each_equivalent_mutant_is_still_one(entry):
     assert entry.why
     assert any(matches(entry, mutant) for mutant in mutants(PACKAGE / entry.file))
+
+
+def test_every_plan_is_of_a_module():
+    modules = [path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py")]
+    for name in TESTS:
+        assert any(module.startswith(name) for module in modules), name
 
 
 def test_every_module_has_tests_that_exist():

@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 
 import simcomplete as sc
 from simcomplete._posterior.candidates import fitting
-from simcomplete._posterior.candidates.fitting import Pool, SimulatedQueries
-from simcomplete._posterior.centred import centred_rows
+from simcomplete._posterior.candidates.fitting import SimulatedQueries
+from simcomplete._posterior.candidates.source import Pool
+from simcomplete._posterior.centred import centred_rows, without_constant_part
+from simcomplete._posterior.shared.rows import Vectors
 from simcomplete._rows.table import HeldRows
 
 
@@ -140,3 +142,12 @@ def test_auto_takes_it():
     score = {row["method"]: row["error"] for row in elected.election}
     assert score["posterior"] is not None and score["posterior"] < score["overlap"]
     assert sc.complete(hidden, metric="pearson", progress=False).method == "posterior"
+
+
+def test_lengths_shrink_with_what_is_taken_off():
+    u = np.array([[3.0, 4.0, 0.0], [1.0, 1.0, 1.0], [0.6, -0.6, 0.0], [0.0, 0.0, 0.0], [0.1, 0.2, 0.3]])
+    found = without_constant_part(Vectors(u, np.array([0.8, 0.5, 0.4, 0.3, 1.0])))
+    flat = u - u.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(found.u, [*flat[:4], u[4]], atol=1e-15)  # a row that is known whole stays
+    share = np.linalg.norm(flat[0]) / 5
+    np.testing.assert_allclose(found.length, [0.8 * share, 0.0, 0.4, 0.3, 1.0], atol=1e-15)

@@ -105,7 +105,7 @@ def test_what_cannot_be_meant_is_refused():
         sc.complete(X, biases="user")
     with pytest.raises(InputError, match="give all rows together, as complete"):
         sc.complete(np.ones((3, 30)), X, biases="row")
-    with pytest.raises(InputError, match="take out one or the other"):
+    with pytest.raises(InputError, match="cannot be combined with center="):
         sc.complete(X, biases="both", center="mean")
     with pytest.raises(InputError, match="sums are finite"):
         sc.complete(np.array([[1e308, np.nan], [1e308, 1e308]]), method="overlap", biases="row")

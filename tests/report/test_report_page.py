@@ -34,6 +34,7 @@ def test_everything_from_outside_is_escaped():
         "first": first,
         "runs": 1,
         "head": [BAD, BAD],
+        "columns": {BAD: BAD},
         "rows": [[BAD, BAD]],
         "words": (0,),
         "name": BAD,
@@ -42,7 +43,7 @@ def test_everything_from_outside_is_escaped():
     }
     html = render_page("compare.html", {**context, "error": figure, "recall": figure, "time": figure})
     assert "<script" not in html
-    assert html.count("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;&#34;") == 8 + 3 * 4
+    assert html.count("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;&#34;") == 10 + 3 * 4
 
 
 def test_a_name_that_is_not_given_is_an_error():

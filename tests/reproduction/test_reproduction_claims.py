@@ -13,14 +13,20 @@ class TestClaims:
     """Rows in which a claim holds, and rows in which it does not."""
 
     def test_they_use_the_seeds_with_which_every_cell_was_run(self, made):
-        rank = load_protocol("rank")
-        rows = rows_by_trial(made("rank", rank=lambda c: c.trial["seed"]))
-        assert common_seeds(rank, rows) == [0, 1, 2, 3, 4]
-        assert ProtocolResults("rank", rows).cells[0].mean["rank"] == 2.0
+        two = load_protocol("readings")
+        rows = rows_by_trial(made("readings", error=lambda c: c.trial["seed"]))
+        assert common_seeds(two, rows) == [0, 1, 2, 3, 4]
+        assert ProtocolResults("readings", rows).cells[0].mean["error"] == 2.0
         del rows[next(key for key, row in rows.items() if row["seed"] == 4)]
-        assert common_seeds(rank, rows) == [0, 1, 2, 3]
-        assert {e.mean["rank"] for e in ProtocolResults("rank", rows).cells} == {1.5}
-        assert common_seeds(rank, {}) == [0]
+        assert common_seeds(two, rows) == [0, 1, 2, 3]
+        assert {e.mean["error"] for e in ProtocolResults("readings", rows).cells} == {1.5}
+        assert common_seeds(two, {}) == [0]
+
+    def test_they_use_the_seeds_of_what_they_compare(self, made):
+        rows = rows_by_trial(made("rank", rank=100))
+        assert ProtocolResults("rank", rows).seeds == [0]  # NNFN runs with the first seed only
+        assert ProtocolResults("rank", rows, ["nnfn"], ["original on S"]).seeds == [0, 1, 2, 3, 4]
+        assert {cell.method for cell in ProtocolResults("rank", rows, ["smcnn"]).cells} == {"smcnn"}
 
     @pytest.mark.parametrize(("slope", "holds"), [(-1e-3, True), (1e-3, False)])
     def test_trend_in_rank(self, slope, holds, made):

@@ -24,6 +24,6 @@ def test_the_commands(tmp_path):
     report = call("report", "smcnn-smcnmf", "--quick", "-o", str(tmp_path), "--pack", str(tmp_path / "r.jsonl.gz"))
     assert str(tmp_path / "index.html") in report.stdout
     assert len(read_rows(tmp_path / "r.jsonl.gz")) == 1
-    assert "SMCNN | original | 0." in (tmp_path / "smcnn-smcnmf.md").read_text(encoding="utf-8")
+    assert "[SMCNN](../methods/smcnn.md) | original | 0." in (tmp_path / "smcnn-smcnmf.md").read_text(encoding="utf-8")
     assert "exclude each other" in call("run", "rank", "--quick", "--full", code=2).stderr
     assert "there is no protocol" in call("run", "best", code=2).stderr

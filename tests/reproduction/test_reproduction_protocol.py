@@ -7,6 +7,8 @@ import pytest
 from simcomplete import _registry as registry
 from simcomplete import datasets
 from simcomplete._compare.ledger import trial_key
+from simcomplete._reproduction.labels.others import OTHERS
+from simcomplete._reproduction.labels.trial import TASK_PARAMETERS
 from simcomplete._reproduction.protocol import load_protocol, load_protocols, parse_protocol
 from simcomplete._reproduction.reported import printed_numbers
 from simcomplete._reproduction.trials import TRIAL_KEY, expand
@@ -19,7 +21,7 @@ ALL = load_protocols()
 @pytest.mark.parametrize("protocol", ALL, ids=lambda p: p.name)
 class TestEvery:
     def test_it_names_what_exists(self, protocol):
-        assert set(protocol.methods) <= set(registry.REGISTRY)
+        assert set(protocol.methods) <= {*registry.REGISTRY, *OTHERS}
         assert set(protocol.sets) <= set(datasets.names())
         assert all(set(column.get("methods", [])) <= set(protocol.methods) for column in protocol.columns)
 
@@ -31,7 +33,9 @@ class TestEvery:
     def test_parameters_are_those_of_the_methods(self, protocol):
         for cell in expand(protocol.quick()):
             given = {k: v for k, v in cell.trial["params"].items() if k not in ("rank", "penalty", "tune")}
-            registry.find(cell.trial["method"]).own(given)
+            given = {k: v for k, v in given.items() if k not in TASK_PARAMETERS}
+            if cell.trial["method"] not in OTHERS:
+                registry.find(cell.trial["method"]).own(given)
 
     def test_cells_differ(self, protocol):
         cells = expand(protocol)
@@ -47,7 +51,11 @@ class TestEvery:
     def test_the_first_seed_comes_first(self, protocol):
         seeds = [cell.trial["seed"] for cell in expand(protocol)]
         assert seeds == sorted(seeds)
-        assert len(expand(protocol.first())) * len(protocol.seeds) == len(seeds)
+        cells = [(cell.trial["method"], cell.column) for cell in expand(protocol.first())]
+        assert sum(len(protocol.seeds_of(*cell)) for cell in cells) == len(seeds)
+
+    def test_limits_are_long_enough_to_converge(self, protocol):
+        assert protocol.time_limit >= 120
 
 
 def test_positions_are_the_papers_order():
@@ -82,6 +90,14 @@ def test_a_rank_goes_to_those_that_take_one():
     assert (ranks["smcnn"], ranks["bpmf"], ranks["dmc"]) == (200, 200, None)
 
 
+def test_slow_methods_run_with_fewer_seeds():
+    for size in (2000, 3000):
+        one = load_protocol(f"effectiveness-{size}")
+        seeds = {name: {c.trial["seed"] for c in expand(one, [f"method={name}"])} for name in ("nnfn", "smcnn")}
+        assert seeds == {"nnfn": {0}, "smcnn": {0, 1, 2}}
+        assert expand(one, ["method=cmc", "column=tuned"]) == []
+
+
 def test_only():
     one = load_protocol("threshold")
     assert len(expand(one, ["dataset=mnist", "dataset=protein", "penalty=0.01", "seed=0", "column=original on S"])) == 6
@@ -98,6 +114,7 @@ def test_only():
         ('title = "only"', "missing"),
         ('extends = "rank"\ncolour = "red"', "colour"),
         ('extends = "rank"\nlayout = "pie"', "pie"),
+        ('extends = "rank"\nfewer_seeds = {zeal = 1}', "fewer_seeds has"),
         ('extends = "rank"\n[grid]\nrank = [1]', "needs missing"),
         ('extends = "rank"\n[grid]\nmissing = [0.5]\ncolour = [1]', "colour"),
     ],

@@ -9,6 +9,7 @@ import pytest
 from simcomplete._reproduction.protocol import load_protocol, load_protocols
 from simcomplete._reproduction.report import html_page
 from simcomplete._reproduction.report.figures import build_figures, draw_figure
+from simcomplete._reproduction.report.overview import Overview
 from simcomplete._reproduction.report.report import Report, describe_machine
 from simcomplete._reproduction.rows import read_rows, rows_by_trial
 from simcomplete._reproduction.summary import summarise_cells
@@ -84,10 +85,11 @@ def test_the_page(made):
 def test_without_rows_nothing_is_claimed():
     report = Report(load_protocols(), [])
     assert report.texts() == {}
-    assert {claim.verdict for claim in report.claims} == {"not run"}
+    assert {claim.conclusion for claim in report.claims} == {"not run"}
     assert {claim.evidence for claim in report.claims} == {""}
     assert describe_machine([]) == "There are no rows."
-    assert "What holds" not in report.findings()
+    assert "✓" not in report.findings()
+    assert "✗" not in report.findings()
     check_page(report.page())
 
 
@@ -112,16 +114,19 @@ class TestStored:
     def test_the_page_is_rendered_from_rows(self, report, monkeypatch):
         """But for the figures, whose bytes depend on the version of matplotlib."""
         monkeypatch.setattr(html_page, "draw_figure", lambda *_: b"")
+        monkeypatch.setattr(Overview, "draw", lambda *_: b"")
         stored = (STORED / "index.html").read_text(encoding="utf-8")
         assert re.sub(r"base64,[A-Za-z0-9+/=]*", "base64,", stored) == report.page()
 
     def test_the_page_is_well_formed_and_has_the_figures(self, report):
         page = check_page((STORED / "index.html").read_text(encoding="utf-8"))
         figures = [figure for group in report.figures.values() for figure in group]
-        assert [image["alt"] for image in page.images] == [figure.alt() for figure in figures]
+        assert [image["alt"] for image in page.images] == [report.overview.alt(), *(f.alt() for f in figures)]
         said = " ".join(page.words)
         for claim in report.claims:
             assert claim.evidence in said
+            assert claim.reason in said
+            assert claim.holds is not False or claim.reason
         for figure in figures:
             assert (STORED / f"{figure.name}.png").read_bytes().startswith(b"\x89PNG")
             assert b"<svg" in (STORED / f"{figure.name}.svg").read_bytes()

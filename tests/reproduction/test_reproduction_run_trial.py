@@ -2,7 +2,7 @@
 
 import pytest
 
-from simcomplete._reproduction.run_trial import _with_time_limit, run_trial
+from simcomplete._reproduction.run_trial import can_be_stopped, run_trial, share_of_limit
 
 AT = {"dataset": "digits", "candidates": 60, "queries": 10, "missing": 0.5, "seed": 0}
 SMALL = {**AT, "method": "smcnn", "params": {"rank": 5}}
@@ -44,12 +44,24 @@ def test_a_set_with_too_few_rows_gives_all_it_has():
     assert row["candidates_used"] == 1797 - 10
 
 
-def test_tuning_divides_the_time_limit():
+def test_tuning_divides_the_limit():
     row = run_trial({**AT, "method": "nnfn", "params": {"tune": True}}, 60.0)
     assert row["choice"] in [{"penalty": p} for p in (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)]
-    assert _with_time_limit("nnfn", {"tune": True}, 60.0) == {"tune": True, "time_limit": 10.0}
-    assert _with_time_limit("nnfn", {}, 60.0) == {}
-    assert _with_time_limit("smcnn", {"tune": True}, 60.0) == {"tune": True}  # exact: nothing to stop
+    assert len(row["tried"]) == 5
+    assert share_of_limit("nnfn", {"tune": True}, 60.0) == 10.0
+    assert share_of_limit("nnfn", {}, 60.0) == 60.0
+    assert can_be_stopped("nnfn", {})
+    assert not can_be_stopped("smcnn", {"tune": True})  # exact: nothing to stop
+    assert can_be_stopped("smcnn", {"solver": "descent"})
+
+
+def test_a_limit_of_processor_time_stops_a_method_and_keeps_its_last_iterate():
+    slow = {"solver": "descent", "rank": 5, "step": 1e-9, "max_iter": 10**9}
+    row = run_trial({**AT, "method": "smcnn", "params": slow}, 0.2)
+    assert (row["outcome"], row["status"]) == ("over budget", "stopped")
+    assert "more than the limit of 0.2 s" in row["reason"]
+    assert row["error"] > 0
+    assert row["iterations"] > 1
 
 
 def test_absent_data_is_a_row(monkeypatch):

@@ -2,7 +2,9 @@
 
 import pytest
 
+from simcomplete._reproduction import runner
 from simcomplete._reproduction.protocol import load_protocol
+from simcomplete._reproduction.report.tables import cell_text
 from simcomplete._reproduction.rows import rows_by_trial
 from simcomplete._reproduction.summary import CellSummary, measure_of, summarise_cells
 
@@ -41,3 +43,20 @@ def test_derived_measures():
         is measure_of({"error": None}, "error")
         is None
     )
+
+
+def test_timings_beside_other_work_are_not_shown(made):
+    one = load_protocol("complexity")
+    rows = made("complexity", cpu_seconds=2.0, extra_mib=1.0, start_mib=1.0, peak_mib=3.0)
+    busy = [{**row, "load": 7.0} if row["method"] == "smcnn" else row for row in rows]
+    cells = {cell.method: cell for cell in summarise_cells(one, rows_by_trial(busy))}
+    assert cells["fgsr"].mean == {"cpu_seconds": 2.0, "extra_mib": 2.0}
+    assert cells["smcnn"].mean == {"extra_mib": 2.0}
+    assert cell_text(cells["smcnn"], "cpu_seconds") == "not timed"
+
+
+def test_such_rows_are_made_again_when_the_machine_is_quiet():
+    row = {"outcome": "done", "load": 7.0}
+    assert runner._is_final(row, 60.0)
+    assert not runner._is_final(row, 60.0, time_again=True)
+    assert runner._is_final({**row, "load": 1.0}, 60.0, time_again=True)

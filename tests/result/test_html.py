@@ -21,7 +21,7 @@ class Tags(HTMLParser):
         assert not self.open
 
     def handle_starttag(self, tag, attrs):
-        assert not attrs  # no style: light and dark pages keep their colours
+        assert attrs in ([], [("style", "text-align:left")])  # light and dark pages keep their colours
         self.open.append(tag)
         if tag == "tr":
             self.rows.append([])
@@ -55,7 +55,7 @@ def test_election(done, tmp_path):
     head, *rows = Tags(done.election._repr_html_()).rows
     assert head == ["method", "error", "recall", "seconds", "note"]
     assert [row[0] for row in rows] == [row["method"] for row in done.election]
-    assert sum("elected" in row[4] for row in rows) == 1
+    assert sum("chosen" in row[4] for row in rows) == 1
     assert isinstance(done.election, list)
     assert json.loads(json.dumps(done.election))[0] == done.election[0]
     done.save(tmp_path / "done")
@@ -97,3 +97,21 @@ def test_long_tables_are_cut():
     assert len(Tags(page).rows) == 1 + 50 + 1
     assert "and 30 more" in page
     assert Tags(html_table("x", [(None, True, 0.12345)])).rows == [["", "yes", "0.123"]]
+
+
+def test_neighbours(done):
+    near = done.search(3, above=0.9)
+    head, *rows = Tags(near._repr_html_()).rows
+    frame = near.to_pandas()
+    assert head == list(frame.columns)
+    assert len(rows) == len(frame) == 12  # one of five queries has nothing observed
+    assert rows[4] == [f"{cell:.3f}" if isinstance(cell, float) else str(cell) for cell in frame.astype(object).iloc[4]]
+    many = done.search(2, rows="candidates")
+    assert "2 of each of 60 rows, the first 10 shown" in many._repr_html_()
+    assert len(Tags(many._repr_html_()).rows) == 1 + 20
+
+
+def test_words_to_the_left_and_numbers_to_the_right():
+    page = html_table("T", [("cat", 1.5), ("dog", 2.0)], ("name", "size"))
+    assert '<th style="text-align:left">name</th><th>size</th>' in page
+    assert '<td style="text-align:left">cat</td><td>1.5</td>' in page

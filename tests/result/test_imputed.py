@@ -39,7 +39,7 @@ def test_rows_come_back_in_their_order_with_what_was_missing(form, dtype):
 def test_no_values_where_there_are_none(tmp_path):
     whole, gone = table(60)
     X = np.where(gone, np.nan, whole)
-    with pytest.raises(InputError, match=r"'smcnn' holds no missing values.*PosteriorImputer"):
+    with pytest.raises(InputError, match=r"'smcnn' has no model of missing values.*PosteriorImputer"):
         sc.complete(X, method="smcnn", progress=False).imputed()
     done = sc.complete(X, method="posterior", progress=False)
     done.save(tmp_path / "saved")

@@ -12,10 +12,10 @@ import simcomplete as sc
 from simcomplete._result.intervals import IntervalModel, Match, RankedErrors
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.pairs import OPEN, Pairs, edge_estimates, joint_levels, places_among, sampled, share_beyond
-from simcomplete._result.probabilities import threshold_regression
+from simcomplete._result.probabilities import regression_of
 from simcomplete._result.recalibration import how_far, logistic, logit, of_place, of_threshold, regress, simulated_pairs
 from simcomplete._result.search import without_columns
-from simcomplete._result.top import TopPlay
+from simcomplete._result.top import TopDraws
 from simcomplete.errors import InputError
 
 
@@ -143,8 +143,8 @@ def test_places_from_draws_one_at_a_time():
     model = SimpleNamespace(ranked=ranked, table=lambda levels, n: table)
     S = F[31] @ F[:30].T
     order = np.argsort(-S)[:12]
-    play = TopPlay(done, model, 3, 12)
-    found = play.features(S[order], order, 0.2, None)
+    draws = TopDraws(done, model, 3, 12)
+    found = draws.features(S[order], order, 0.2, None)
     counts = np.zeros(12)
     for query in range(6):
         drawn = []
@@ -155,7 +155,15 @@ def test_places_from_draws_one_at_a_time():
         counts[np.argsort(drawn)[-3:]] += 1
     expected = of_place(counts / 6, np.arange(1.0, 13), (S[order] - S[order][2]) / 0.2)
     np.testing.assert_allclose(found, expected)
-    np.testing.assert_allclose(play.features(S[order], order, 0.2, 5).shape, (12, 5))
+    counts = np.zeros(12)
+    for query in (0, 1, 2, 3, 4):  # of simulated query 5 everything but its own error
+        drawn = []
+        for place, candidate in enumerate(order):
+            own = R @ F[candidate]
+            drawn.append(S[candidate] + 0.2 * table[np.sum(edges <= place), np.sum(own < own[query])])
+        counts[np.argsort(drawn)[-3:]] += 1
+    expected = of_place(counts / 5, np.arange(1.0, 13), (S[order] - S[order][2]) / 0.2)
+    np.testing.assert_allclose(draws.features(S[order], order, 0.2, 5), expected)
 
 
 def test_confidence_is_the_length():
@@ -204,7 +212,7 @@ def test_thresholds_are_regressed_on_simulated_pairs_that_are_open():
     assert len(rows) < 40_000  # else only some of them are used
     p, spread = np.array(rows).T
     X, y = of_threshold(p, spread), np.array(y)
-    b, far = threshold_regression(done, t)
+    b, far = regression_of(done, t)
     np.testing.assert_allclose(b, regress(X, y), rtol=1e-6)
     assert far == how_far(X, y, np.array(query))
 

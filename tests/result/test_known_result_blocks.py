@@ -119,6 +119,9 @@ def test_bytes_of_a_block_of_rows(monkeypatch):
     assert asked == [("lengths", 72, False), ("diagonal", 72, False), ("products", 96, False), ("products", 48, False)]
     asked.clear()
     done(FORMS["factor"], n_candidates=7).search(k=2, progress=False)
+    assert asked == [("search", 8 * 4 * 2, False)]  # scores alone: rows of the queries' type in memory are not copied
+    asked.clear()
+    done(FORMS["rows that are read"], n_candidates=7).search(k=2, progress=False)
     assert asked == [("search", 8 * (2 * 3 + 4 * 2), False)]
 
 

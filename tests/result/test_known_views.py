@@ -124,3 +124,12 @@ def test_a_diagonal_that_is_rounding_has_no_unit(scale):
         views.with_unit_diagonal(SymmetricMatrix(G[:, ::-1], np.array([1.0, -1.0])))
     found = views.with_unit_diagonal(SymmetricMatrix(scale * np.array([[1.0, 0.5], [2.0, 1.0]]), np.array([1.0, -1.0])))
     np.testing.assert_allclose(found.diag(), [1.0, 1.0])
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+def test_a_diagonal_that_cancels_is_refused_at_any_size(size):
+    cancels = SymmetricMatrix(size * np.array([[1.0, 1.0], [1.0, 0.0]]), np.array([1.0, -1.0]))
+    with pytest.raises(InputError, match="zeros in rows that are not zero"):
+        views.with_unit_diagonal(cancels)
+    stays = views.with_unit_diagonal(SymmetricMatrix(size * np.array([[1.0, 0.5], [0.0, 0.0]]), np.array([1.0, -1.0])))
+    np.testing.assert_allclose(stays.block(slice(0, 2), slice(0, 2)), np.eye(2), atol=1e-12)

@@ -39,7 +39,7 @@ def test_a_factor_without_columns_is_the_zero_matrix():
     done = Completion(SymmetricMatrix(np.zeros((4, 0))), n_candidates=3, method="test")
     assert done.rank == 0
     assert "rank=0" in repr(done)
-    assert "<td>0</td>" in done._repr_html_()
+    assert 'rank</th><td style="text-align:left">0</td>' in done._repr_html_()
     assert done.summary()["rank"] == 0
     assert done.search(k=2).scores.tolist() == [[0.0, 0.0]]
     assert done.search(k=2, index="faiss").ids.tolist() == [[0, 1]]

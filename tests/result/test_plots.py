@@ -52,6 +52,12 @@ def test_labels_and_rows_of_both_kinds(done):
     assert short.get_yticklabels()[0].get_text() == r"\$a\$"
 
 
+def test_names_of_few_columns_are_turned(done):
+    for columns, turned in ((range(8), 90), (range(60), 0)):
+        ax = done.plot_similarity("queries", list(columns))
+        assert ax.get_xticklabels()[0].get_rotation() == turned
+
+
 def test_signs_decide_the_colours(done):
     mixed = sc.complete(np.array([[1.0, 0.5], [-1.0, 0.3], [0.2, -1.0]]), method="overlap")
     low, high = mixed.plot_similarity().get_images()[0].get_clim()
@@ -126,7 +132,7 @@ def test_intervals(done):
     assert "80%" in ax.get_ylabel()
     with pytest.raises(InputError, match="their similarities exact"):
         done.plot_intervals("candidates")
-    with pytest.raises(InputError, match="no error bars"):
+    with pytest.raises(InputError, match="has no intervals"):
         sc.complete(np.eye(4), method="overlap").plot_intervals()
 
 

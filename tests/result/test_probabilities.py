@@ -196,7 +196,7 @@ def test_streamed_candidates_have_the_same_intervals(monkeypatch):
         (lambda d: d.probability(above="x"), "above='x'"),
         (lambda d: d.sample(0), "n=0"),
         (lambda d: d.top_probability(0), "k=0"),
-        (lambda d: d.top_probability(3, rows="candidates"), "is of queries"),
+        (lambda d: d.top_probability(3, rows="candidates"), "is for queries"),
     ],
 )
 def test_what_is_refused(digits, call, says):

@@ -44,7 +44,7 @@ def test_an_estimator_gives_them_too():
 def test_what_is_refused(done):
     with pytest.raises(InputError, match="above='much'"):
         done.search(2, above="much")
-    with pytest.raises(InputError, match="no error bars"):
+    with pytest.raises(InputError, match="has no intervals"):
         sc.complete(np.eye(4), method="overlap").search(1, above=0.5)
     with pytest.raises(InputError, match="order='best'"):
         done.search(2, order="best")

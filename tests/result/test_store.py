@@ -65,7 +65,7 @@ def test_candidates_can_stay_behind(done, tmp_path):
     assert not (tmp_path / "a" / "candidates.npy").exists()
     after = sc.load(tmp_path / "a")
     np.testing.assert_array_equal(after.factor, done.factor)
-    with pytest.raises(InputError, match="left it behind"):
+    with pytest.raises(InputError, match="does not contain it"):
         after.view(keep_candidates=True)
 
 

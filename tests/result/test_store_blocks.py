@@ -100,6 +100,7 @@ def test_candidates_are_stored_once(imagelike, kind, tmp_path):
     tables = {f.name: np.load(f).shape for f in (tmp_path / "done").glob("*.npy") if np.load(f).ndim == 2}
     simulated = {"rank_quantiles.npy": (8, 201), "residuals.npy": (200, 50), "simulated.npy": (200, 50)}
     model = {"model.model.spaces.0.statistics.outer.npy": (50, 50), "model.tables.1.npy": (40, 50)}
+    model |= {"model.model.copying.classes.weights.npy": (21, 4), "match_probabilities.npy": (40, 3)}
     assert tables == {"candidates.npy": (900, 50), "factor_below.npy": (40, 50), **simulated, **model}
     np.testing.assert_allclose(np.load(tmp_path / "done" / "candidates.npy"), P, rtol=1e-6)
     after = sc.load(tmp_path / "done")

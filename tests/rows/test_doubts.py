@@ -34,8 +34,15 @@ def test_one_warning_names_the_column_and_the_line(make):
         sc.complete(table, method="smcnn")
     assert [(one.category, one.filename) for one in seen] == [(InputWarning, __file__)]
     assert "column 'user_id' has the name of an id" in str(seen[0].message)
-    assert "Say id='user_id' if it does" in str(seen[0].message)
+    assert "Use id='user_id' if it names the rows" in str(seen[0].message)
     assert "id=False if it is a feature" in str(seen[0].message)
+
+
+def test_where_another_column_is_the_id_the_advice_is_not_to_give_that_up():
+    table = frame("user_id", RNG.integers(1, 4, size=40)).assign(name=[f"row {i}" for i in range(40)])
+    with pytest.warns(InputWarning, match="'user_id' has the name of an id") as seen:
+        sc.complete(table, method="smcnn", id="name")
+    assert str(seen[0].message).endswith("leave it out if it is neither")
 
 
 def test_several_columns_are_in_one_warning():
@@ -120,3 +127,16 @@ def test_rows_behind_those_looked_at_first_are_looked_at_too():
     values[350] = 7
     assert reasons(values) == []
     assert reasons(np.r_[np.arange(399.0), 1e5 + 0.5]) == []
+
+
+def test_one_feature_is_asked_about():
+    with pytest.warns(InputWarning, match="there is one feature: the cosine of two numbers is 1"):
+        sc.complete(pd.DataFrame({"a": X[:, 0]}), method="smcnn")
+
+
+def test_labels_of_a_file_that_come_again(tmp_path):
+    lines = [f"{'cat' if i % 2 else 'dog'}{i // 30},{i % 7},{i % 5 + 1}" for i in range(40)]
+    (tmp_path / "t.csv").write_text("kind,a,b\n" + "\n".join(lines))
+    table = sc.datasets.read_table(tmp_path / "t.csv")
+    with pytest.warns(InputWarning, match=r"'dog0' is the label of 15 rows in column 'kind'.*id=.*drop='kind'"):
+        sc.complete(table, method="smcnn")

@@ -97,7 +97,7 @@ def test_unknown_method_and_parameter():
         InputError, match="'smcnn' has no parameter 'stepp'; did you mean 'step'\\? Its own parameters are solver"
     ):
         sc.complete(GOOD, method="smcnn", stepp=1)
-    with pytest.raises(InputError, match="no seed"):
+    with pytest.raises(InputError, match="is not a seed"):
         sc.complete(GOOD, random_state="x")
 
 

@@ -58,14 +58,14 @@ def test_text_that_repeats_is_a_question(make):
 def test_text_that_could_be_numbers_is_a_question(make):
     frame = make({"zip": [f"0{i}" for i in range(12)], **columns(P)})
     with pytest.raises(
-        InputError, match=r"'zip'.* holds numbers as text, such as '00'.* say id='zip' if it names the rows"
+        InputError, match=r"'zip'.* holds numbers as text, such as '00'.* use id='zip' if it names the rows"
     ):
         sc.complete(frame)
     assert sc.complete(frame, id="zip", method="smcnn").labels[:2] == ["00", "01"]
 
 
 def test_id_false_takes_no_column(make):
-    with pytest.raises(InputError, match=r"column 'name'.*text such as 'u0'.*say id='name' if it names the rows"):
+    with pytest.raises(InputError, match=r"column 'name'.*text such as 'u0'.*use id='name' if it names the rows"):
         sc.complete(make({"name": IDS, **columns(P)}), id=False)
 
 
@@ -95,17 +95,17 @@ def test_coordinates_of_xarray():
     assert sc.complete(rows, method="smcnn", id="batch").labels == [str(i) for i in range(12)]
     assert sc.complete(xr.DataArray(P), method="smcnn").labels is None
     with pytest.raises(
-        InputError, match=r"id='length' is no coordinate of the dimension 'sample'; those are \['sample'"
+        InputError, match=r"id='length' is not a coordinate of the dimension 'sample'; those are \['sample'"
     ):
         sc.complete(rows, id="length")
 
 
 def test_an_id_that_is_not_there(make):
-    with pytest.raises(InputError, match=r"id='user' is no column \(did you mean 'user_id'\?\)"):
+    with pytest.raises(InputError, match=r"id='user' is not a column \(did you mean 'user_id'\?\)"):
         sc.complete(make({**columns(P), "user_id": IDS}), id="user")
-    with pytest.raises(InputError, match="queries: id='user_id' is no column"):
+    with pytest.raises(InputError, match="queries: id='user_id' is not a column"):
         sc.complete(make({**columns(P), "user_id": IDS}), make(columns(Q)), id="user_id")
-    with pytest.raises(InputError, match="id='user_id' names a column of a frame, and ndarray is none; give labels="):
+    with pytest.raises(InputError, match="id='user_id' names a column of a frame, but ndarray has none; give labels="):
         sc.complete(P, id="user_id")
     frame = pd.DataFrame(np.column_stack([P, P[:, :1]]), columns=[*NAMES, "w"])
     with pytest.raises(InputError, match="id='w' names 2 columns"):
@@ -148,7 +148,7 @@ def test_labels_that_cannot_be_used(labels, words):
 
 @pytest.mark.parametrize("labels", [IDS, IDS[:2], (IDS,), ("ab", "cd"), 3])
 def test_with_queries_labels_are_a_pair(labels):
-    with pytest.raises(InputError, match=r"is no pair; with queries, give labels=\(labels of the 12 candidates"):
+    with pytest.raises(InputError, match=r"is not a pair; with queries, give labels=\(labels of the 12 candidates"):
         sc.complete(P, Q, labels=labels)
 
 

@@ -125,7 +125,8 @@ def test_a_disk_that_is_full_only_when_asked_to_be_sure(imagelike, tmp_path, mon
 
 
 SLOW = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
 import numpy as np, simcomplete as sc
 class Slow:
     shape, dtype, passes = (4000, 8), np.dtype(float), 0

@@ -20,10 +20,10 @@ ABSENT = np.array([[3.0, 4.0, np.nan], [0.0, 2.0, np.nan], [np.nan, np.nan, 1.0]
 
 
 def test_what_is_not_stored_must_be_said():
-    with pytest.raises(InputError, match=r"candidates is a sparse matrix.*say missing='absent'.*missing='zero'"):
+    with pytest.raises(InputError, match=r"candidates is a sparse matrix.*use missing='absent'.*missing='zero'"):
         sc.complete(STORED)
     columns = pd.DataFrame({"a": pd.arrays.SparseArray([0, 1, 0]), "b": [1.0, 2.0, 3.0]})
-    with pytest.raises(InputError, match=r"column 'a' is sparse, with 0 .*say missing='absent'.*missing='zero'"):
+    with pytest.raises(InputError, match=r"column 'a' is sparse, with 0 .*use missing='absent'.*missing='zero'"):
         sc.complete(columns)
 
 
@@ -73,12 +73,12 @@ def test_the_answer_is_that_of_the_dense_rows():
     model = sc.SMCNN(rank=3)
     S = model.complete(sparse, missing="absent").similarity()
     np.testing.assert_array_equal(S, model.complete(dense).similarity())
-    with pytest.raises(InputError, match="say missing='absent'"):
+    with pytest.raises(InputError, match="use missing='absent'"):
         model.fit(pd.DataFrame(X).astype(pd.SparseDtype(float, 0.0)))
 
 
 def test_a_meaning_that_nothing_needs_or_nobody_knows_is_refused():
-    with pytest.raises(InputError, match="what was given is dense, where NaN is missing: leave it out"):
+    with pytest.raises(InputError, match="the table is dense: there, NaN means missing; leave missing out"):
         sc.complete(ABSENT, missing="absent")
     with pytest.raises(InputError, match="missing='nan' is unknown; use 'absent'"):
         sc.complete(STORED, missing="nan")

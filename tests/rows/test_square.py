@@ -136,7 +136,7 @@ def test_hints_of_a_matrix_are_put_in_its_order():
     ],
 )
 def test_other_labels_are_an_error(columns, words):
-    with pytest.raises(InputError, match=f"S0 has other labels for its rows than for its columns: {words}"):
+    with pytest.raises(InputError, match=f"S0 has different labels for its rows and its columns: {words}"):
         sc.complete_similarity(CORRELATIONS.set_axis(columns, axis=1))
 
 

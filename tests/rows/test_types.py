@@ -11,7 +11,7 @@ import pytest
 
 import simcomplete as sc
 from simcomplete._rows.validate import as_rows
-from simcomplete.errors import InputError
+from simcomplete.errors import FileFormatError, InputError
 
 DAY = datetime.date(2020, 1, 1)
 DAYS = [DAY, DAY + datetime.timedelta(days=1), DAY + datetime.timedelta(days=5)]
@@ -64,6 +64,8 @@ REFUSED = {
         pa.list_(pa.float64()),
         "not numeric; leave it out",
     ),
+    "intervals": (pd.interval_range(0, 3), "interval[int64, right]", None, None, "not numeric; leave it out"),
+    "periods": (DAYS, "period[D]", None, None, r"\(df\['b'\].dt.start_time - .*use id='b' if it names the rows"),
     "complex": ([1j, 2j, 3j], "complex128", None, None, "is complex; real numbers are needed"),
 }
 LIBRARIES = ["pandas", "polars", "pyarrow"]
@@ -185,3 +187,67 @@ def test_nulls_of_record_batches(kind):
     values = [np.float16(1), np.float16(0)] if kind == pa.float16() else [True, False] if kind == pa.bool_() else [1, 0]
     batch = pa.RecordBatch.from_pydict({"a": pa.array([*values, None], kind), "b": [1.0, None, 2.0]})
     np.testing.assert_array_equal(as_rows(batch).array, [[1.0, 1.0], [0.0, np.nan], [np.nan, 2.0]])
+
+
+def test_what_is_no_table_at_all():
+    with pytest.raises(InputError, match=r"candidates is None; an array or a frame is needed$"):
+        sc.complete(None)
+    with pytest.raises(InputError, match=r"is a dict with the keys \['a', 'b'\].*pandas.DataFrame\(candidates\)"):
+        sc.complete({"a": [1, 2], "b": [3, 4]})
+
+
+def test_infinities_and_gaps_are_named():
+    table = pd.DataFrame({"a": [1.0, 2.0], "b": [np.inf, 3.0]}, index=["anna", "ben"])
+    with pytest.raises(InputError, match=r"candidates\[0, 1\] \(row 'anna', column 'b'\) is inf"):
+        sc.complete(table)
+    with pytest.raises(InputError, match=r"candidates\[0, 1\] \(column 'b'\) is inf"):
+        sc.complete(table.reset_index(drop=True))
+    with pytest.raises(InputError, match=r"1 of 2 rows have missing values \(rows 'anna'\)"):
+        sc.complete(table.replace(np.inf, np.nan), table.iloc[1:])
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        pd.Index(["x", "y", "z"]),
+        pd.Index([7, 5, 9]),
+        pd.Index(["x", "y", "z"], name="who"),
+        pd.RangeIndex(10, 7, -1),
+        pd.RangeIndex(3),
+        pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)]),
+        pd.date_range("2020-01-31", periods=3, name="day"),
+    ],
+)
+def test_an_index_stays_the_index_in_pyarrow(index, tmp_path):
+    table = pd.DataFrame({"a": [1.0, 2.0, 3.5], "b": [2.0, 0.0, 1.0]}, index=index)
+    packed = pa.Table.from_pandas(table)
+    rows = as_rows(packed)
+    np.testing.assert_array_equal(rows.array, table.to_numpy())  # an index of numbers was a feature
+    counted = isinstance(index, pd.RangeIndex) and index.start == 0
+    expected = None if counted else as_rows(table).labels
+    assert rows.labels == expected
+    assert rows.columns == ["a", "b"]
+    table.to_parquet(tmp_path / "t.parquet")
+    stored = sc.datasets.read_table(tmp_path / "t.parquet")
+    np.testing.assert_array_equal(stored.values, table.to_numpy())
+    if not isinstance(index, pd.MultiIndex):
+        assert stored.labels == expected
+
+
+def test_a_matrix_in_pyarrow_has_labels():
+    S = pd.DataFrame([[1, 0.5, 0.2], [0.5, 1, 0.1], [0.2, 0.1, 1]], index=list("abc"), columns=list("abc"))
+    packed = pa.Table.from_pandas(S.iloc[:, ::-1])
+    assert sc.complete_similarity(packed, method="dmc").labels == ["a", "b", "c"]
+    with pytest.raises(InputError, match="similarity matrix was given to complete"):
+        sc.complete(packed)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_all_columns_that_are_not_numeric_are_named(library, tmp_path):
+    data = {"a": [1.0, 2.0], "b": ["x", "y"], "c": [3.0, 4.0], "d": DAYS[:2], "e": ["u", "v"]}
+    made = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}[library](data)
+    with pytest.raises(InputError, match=r"column 'b' .*Not numeric either: \['d', 'e'\]"):
+        sc.complete(made)
+    pl.DataFrame(data).write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(FileFormatError, match=r"columns 'd' \(date32.*'e' .* hold no numbers.*drop=\['d', 'e'\]"):
+        sc.datasets.read_table(tmp_path / "t.parquet")

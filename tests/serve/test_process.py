@@ -1,6 +1,6 @@
 """The server as a process of its own: started, asked, changed, killed at any moment, and started again.
 
-SIMCOMPLETE_KILLS says how often it is killed; once here, for each start takes seconds.
+SIMCOMPLETE_KILLS says how often it is killed.
 """
 
 import http.client
@@ -8,105 +8,192 @@ import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from serve.conftest import P
+from serve.live import ask, free_port
+from simcomplete._cli.app import app
+from simcomplete.estimators import PosteriorCompleter
 
-KILLS = int(os.environ.get("SIMCOMPLETE_KILLS", "1"))
+KILLS = int(os.environ.get("SIMCOMPLETE_KILLS", "20"))
+WRITERS = 2
 pytest.importorskip("uvicorn")
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+def wait_until_ready(port, alive):
+    ends = time.monotonic() + 60
+    while time.monotonic() < ends:
+        try:
+            if ask(port, "GET", "/readyz")[0] == 200:
+                return
+        except OSError:
+            assert alive()
+            time.sleep(0.01)
+    raise AssertionError("the server does not start")
 
 
-def ask(port, method, path, body=None):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-    try:
-        headers = {"content-type": "application/json"}
-        connection.request(method, path, None if body is None else json.dumps(body), headers)
-        answer = connection.getresponse()
-        return answer.status, json.loads(answer.read())
-    finally:
-        connection.close()
+class Started:
+    """A server that was forked: killed by its process id."""
 
-
-class Server:
-    def __init__(self, folder):
+    def __init__(self, starter, folder):
         self.port = free_port()
-        command = [sys.executable, "-m", "simcomplete", "serve", str(folder), "--port", str(self.port), "--quiet"]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        ends = time.monotonic() + 60
-        while time.monotonic() < ends:
-            try:
-                if ask(self.port, "GET", "/readyz")[0] == 200:
-                    return
-            except OSError:
-                assert self.process.poll() is None, self.process.stderr.read()
-                time.sleep(0.05)
-        raise AssertionError("the server does not start")
+        starter.stdin.write(json.dumps([str(folder), "--port", str(self.port), "--quiet"]) + "\n")
+        starter.stdin.flush()
+        self.pid = int(starter.stdout.readline())
+        wait_until_ready(self.port, self.alive)
+
+    def alive(self):
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        return True
 
     def end(self, how):
-        self.process.send_signal(how)
-        code = self.process.wait(30)
-        self.process.stderr.close()
-        return code
+        os.kill(self.pid, how)
+        ends = time.monotonic() + 30
+        while self.alive():
+            assert time.monotonic() < ends
+            time.sleep(0.005)
 
 
-def test_killed_at_any_moment_every_acknowledged_change_is_there(model, tmp_path):
-    model.save(tmp_path / "m")
-    expected, chance, pair = {f"row {i}" for i in range(60)}, random.Random(0), 0
-    for _ in range(KILLS):
-        server = Server(tmp_path / "m")
-        timer = threading.Timer(chance.uniform(0.05, 0.6), server.process.kill)
-        timer.start()
-        doubtful = None
+@pytest.fixture
+def starter():
+    command = [sys.executable, str(Path(__file__).with_name("starter.py"))]
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        yield process
+        process.stdin.close()
+
+
+class Writer:
+    """Puts two candidates and removes one, over and over; remembers what was acknowledged and what is in doubt."""
+
+    def __init__(self, name):
+        self.name, self.count = name, 0
+        self.there, self.gone = set(), set()
+        self.put, self.removed = (), ()  # in doubt
+
+    def run(self, port):
         try:
             while True:
-                pair += 1
-                both = [f"{pair} a", f"{pair} b"]
-                doubtful = both, expected & {f"row {pair % 60}"}
-                status, _ = ask(server.port, "PUT", "/v1/candidates", {"rows": P[:2].tolist(), "ids": both})
+                self.count += 1
+                self.put = tuple(f"{self.name} {self.count} {side}" for side in "ab")
+                self.removed = ()
+                status, _, _ = ask(port, "PUT", "/v1/candidates", {"rows": P[:2].tolist(), "ids": list(self.put)})
                 assert status == 200
-                expected |= set(both)
-                if doubtful[1]:
-                    gone = sorted(doubtful[1])
-                    assert ask(server.port, "DELETE", "/v1/candidates", {"ids": gone})[0] == 200
-                    expected -= doubtful[1]
-                doubtful = None
+                self.there |= set(self.put)
+                self.removed, self.put = self.put[:1], ()
+                assert ask(port, "DELETE", "/v1/candidates", {"ids": list(self.removed)})[0] == 200
+                self.there -= set(self.removed)
+                self.gone |= set(self.removed)
         except (OSError, http.client.HTTPException):
-            pass
-        timer.join()
-        server.end(signal.SIGKILL)
-        server = Server(tmp_path / "m")
-        _, about = ask(server.port, "GET", "/v1/model")
-        found = ask(server.port, "POST", "/v1/search", {"rows": [P[0].tolist()], "k": min(about["n_candidates"], 1000)})
-        ids = set(found[1]["ids"][0])
-        # What was under way when it was killed is there as a whole, or not at all.
-        if doubtful is not None:
-            put, gone = set(doubtful[0]), doubtful[1]
-            assert put <= ids or not put & ids
-            expected = (expected - put) | (put & ids)
-            expected -= {key for key in gone if key not in ids}
-        assert ids == expected
-        assert server.end(signal.SIGTERM) == 0
+            pass  # killed
+
+    def check(self, ids):
+        """All that was acknowledged is there, and what was in doubt as a whole or not at all."""
+        own = {key for key in ids if key.startswith(f"{self.name} ")}
+        assert not own & self.gone
+        put, removed = set(self.put), set(self.removed)
+        assert put <= own or not put & own
+        assert own - put - removed == self.there - put - removed
+        self.there = own
+        self.gone |= removed - own
+        self.put = self.removed = ()
 
 
-def test_refused_before_it_listens(model, tmp_path):
+def read_on(port, statuses):
+    try:
+        while True:
+            statuses.append(ask(port, "POST", "/v1/search", {"rows": [P[0].tolist()], "k": 3})[0])
+    except (OSError, http.client.HTTPException):
+        pass
+
+
+def test_killed_at_any_moment_every_acknowledged_change_is_there(model, tmp_path, starter):
     model.save(tmp_path / "m")
-    command = [sys.executable, "-m", "simcomplete", "serve"]
+    chance, writers, statuses = random.Random(0), [Writer(f"w{i}") for i in range(WRITERS)], []
+    server = Started(starter, tmp_path / "m")
+    for _ in range(KILLS):
+        threads = [threading.Thread(target=writer.run, args=(server.port,)) for writer in writers]
+        threads.append(threading.Thread(target=read_on, args=(server.port, statuses)))
+        for thread in threads:
+            thread.start()
+        time.sleep(chance.uniform(0.02, 0.3))
+        server.end(signal.SIGKILL)
+        for thread in threads:
+            thread.join(30)
+            assert not thread.is_alive()
+        server = Started(starter, tmp_path / "m")
+        n = ask(server.port, "GET", "/v1/model")[2]["n_candidates"]
+        ids = set(ask(server.port, "POST", "/v1/search", {"rows": [P[0].tolist()], "k": min(n, 1000)})[2]["ids"][0])
+        assert len(ids) == n and {f"row {i}" for i in range(60)} <= ids
+        for writer in writers:
+            writer.check(ids)
+        assert ids == {f"row {i}" for i in range(60)}.union(*(writer.there for writer in writers))
+    assert set(statuses) == {200} and all(writer.count > KILLS for writer in writers)
+    server.end(signal.SIGTERM)
+
+
+def test_it_ends_well_when_told_to(model, tmp_path):
+    model.save(tmp_path / "m")
+    port = free_port()
+    command = [sys.executable, "-m", "simcomplete", "serve", str(tmp_path / "m"), "--port", str(port)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        wait_until_ready(port, lambda: process.poll() is None)
+        secret = 0.1234567890123
+        assert ask(port, "POST", "/v1/search?x", {"rows": [[secret, None, 1, 1, 1]]})[0] == 200
+        assert ask(port, "GET", "/v1/nobody-knows")[0] == 404
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+        first, *lines = process.stderr.read().splitlines()
+    assert f"http://127.0.0.1:{port}/" in first
+    logged = [json.loads(line) for line in lines]
+    assert all(line.keys() == {"method", "path", "status", "ms"} for line in logged)
+    assert [(line["path"], line["status"]) for line in logged[-2:]] == [("/v1/search", 200), ("other", 404)]
+    assert "12345678" not in "".join(lines)
+
+
+def test_refused_before_it_listens(model, tmp_path, capsys):
+    model.save(tmp_path / "m")
+    (tmp_path / "short").write_text("abc\n")
+    np.save(tmp_path / "wide.npy", np.ones((2, 6)))
+    saved = str(tmp_path / "m")
     for more, words in [
-        ([str(tmp_path / "m"), "--host", "0.0.0.0"], "--token-file"),
+        ([saved, "--host", "0.0.0.0"], "--token-file"),
+        ([saved, "--token-file", str(tmp_path / "short")], "at least 16"),
+        ([saved, "--shape", "two"], "28x28"),
+        ([saved, "--shape", "2x2"], "does not hold the 5 features"),
+        ([saved, "--samples", str(tmp_path / "wide.npy")], "6 features"),
         ([str(tmp_path / "nothing")], "does not exist"),
         ([str(tmp_path)], "not a saved"),
+        ([], "--demo"),
+        (["--demo", "cheese"], "digits or wine"),
+        (["--demo", "--shape", "8x8"], "its own data"),
     ]:
-        done = subprocess.run([*command, *more], capture_output=True, text=True, timeout=60, check=False)
-        assert done.returncode == 2 and words in done.stderr and "Traceback" not in done.stderr
+        assert app(["serve", *more], standalone_mode=False) == 2
+        assert words in capsys.readouterr().err, more
+
+
+def test_samples_of_a_file_by_name(tmp_path, monkeypatch):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(P, columns=list("abcde"))
+    PosteriorCompleter(effort="fast").fit(frame).save(tmp_path / "m")
+    asked = []
+    monkeypatch.setattr("simcomplete._serve.server.serve_forever", lambda service, *rest, **more: asked.append(service))
+    (tmp_path / "rows.csv").write_text("a,b,c,d,e\n1,,3,4,5\n")
+    command = ["serve", str(tmp_path / "m"), "--shape", "1x5", "--samples"]
+    assert not app([*command, str(tmp_path / "rows.csv")], standalone_mode=False)
+    np.testing.assert_array_equal(asked[0].samples.rows, [[1, np.nan, 3, 4, 5]])
+    assert asked[0].served.shape == (1, 5) and asked[0].served.names == list("abcde")
+    (tmp_path / "other.csv").write_text("a,b,c,e,d\n1,,3,4,5\n")
+    assert app([*command, str(tmp_path / "other.csv")], standalone_mode=False) == 2

@@ -26,7 +26,7 @@ def assay():
 
 def test_the_warning_says_why_and_what_to_do(assay):
     with pytest.warns(
-        InputWarning, match=r"half of their cosines are above 0\.99\d, 95 of 100 above.*center=.*scale="
+        InputWarning, match=r"half of their cosines are above 0\.99\d, 95 percent above.*center=.*scale="
     ) as seen:
         sc.complete(assay, method="smcnn")
     assert [one.filename for one in seen] == [__file__]

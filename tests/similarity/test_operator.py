@@ -1,5 +1,7 @@
 """The candidate-query form never holds S0, and yet is S0."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -63,9 +65,9 @@ def test_norm(pair):
 def test_evidence(pair):
     structured, _, evidence = pair
     structured.gram()
-    assert structured.evidence.counted == evidence
+    assert structured.evidence.known == evidence
     fresh = CandidateQuerySimilarity(structured.candidates.source, structured.queries, structured.measure)
-    assert fresh.evidence.counted is None
+    assert fresh.evidence.known is None
     assert fresh.evidence() == evidence  # counted when asked, without the similarities
 
 
@@ -112,10 +114,15 @@ def test_what_is_kept_of_a_block_gives_the_same_rows(library, small):
     P, Q, _ = small
     reader = Reader(prepare_rows(library.array(Q), Measure()), Measure(), {})
     block = library.array(P[:20])
-    first = reader(block, 0)
+    read = reader(block, 0)
+    assert reader(block, 0).supported is not None  # only the pass that says so keeps anything
+    first = reader(block, 0, keep=True)
+    np.testing.assert_array_equal(to_numpy(read.H), to_numpy(first.H))
     again = reader(block, 0)
     np.testing.assert_array_equal(to_numpy(first.H), to_numpy(again.H))
     assert again.supported is None
     other = reader(library.array(P[20:30]), 20)  # one that was never read is read
     assert other.supported is not None
     np.testing.assert_array_equal(to_numpy(reader(block).H), to_numpy(first.H))
+    sent = pickle.loads(pickle.dumps(Reader(prepare_rows(Q, Measure()), Measure(), {0: (np.ones((1, 1)), np.ones(1))})))
+    assert sent.kept is None  # elsewhere are other rows

@@ -5,6 +5,7 @@ The answer names its choice and shows the table it was chosen from.
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,17 +13,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simcomplete._auto.all_rows import ROW_METHODS, posterior_with_holdout, rows_to_score
 from simcomplete._auto.holdout import MIN_CANDIDATES, Holdout, hold_out
 from simcomplete._method.memory import check_memory, on_device, peak_bytes, sizes_of
 from simcomplete._method.params import Number, Words, parameter
-from simcomplete._method.problem import CandidatesQueries, Problem, Similarities
+from simcomplete._method.problem import AllRows, CandidatesQueries, Problem, Similarities
 from simcomplete._method.settings import Settings
 from simcomplete._method.spec import Method
+from simcomplete._posterior.all_rows.split import candidates_among
 from simcomplete._registry import find
 from simcomplete._result.completion import Completion
 from simcomplete._result.html import Election
 from simcomplete._rows.budget import available_bytes, readable
 from simcomplete._rows.progress import track
+from simcomplete._rows.table import HeldRows
+from simcomplete._similarity.measure import PLAIN
 from simcomplete.errors import DiskFullError, InputError, SimcompleteError
 
 # Good and cheap; every other method can be named in `elect`. Of equals the last one, which knows most, is taken.
@@ -65,6 +70,9 @@ def complete_auto(
     budget = float(BUDGET.checked(params.get("budget", BUDGET.default)))
     objective = OBJECTIVE.checked(params.get("objective", OBJECTIVE.default))
     methods = _with_parameters([find(name) for name in _names(params.get("elect"))], given)
+    if isinstance(problem, AllRows) and problem.measure == PLAIN and not (given and len(methods) == 1):
+        methods = [method for method in methods if params.get("elect") or method.name in ROW_METHODS]
+        return _elect_for_rows(problem, settings, methods, given, objective, budget)
     named = _without_comparison(problem)
     if named is not None or (given and len(methods) == 1):
         usual = find(named) if named else methods[0]
@@ -89,6 +97,58 @@ def _names(elect: Any) -> Sequence[Any]:
             f"elect={elect!r} is not a list of methods; give names, such as ['smcnn', 'posterior']", about=("elect",)
         )
     return elect or DEFAULT_METHODS
+
+
+def _elect_for_rows(
+    problem: AllRows,
+    settings: Settings,
+    methods: Sequence[Method],
+    given: Mapping[str, Any],
+    objective: str,
+    budget: float,
+) -> Elected:
+    """Complete rows of which every one may be incomplete with the method that finds similarities again best.
+
+    Where complete rows are the candidates of the others, values of these are hidden and `posterior` is tried with
+    little effort: with the usual one, comparing would take as long as completing.
+    """
+    own = {method.name: method.own(_fitting(method, given, objective)) for method in methods}
+    short = _too_large(methods, problem, settings, given, objective)
+    whole = candidates_among(problem.table)
+    if whole is not None:
+        P, Q = HeldRows(problem.table[whole]), HeldRows(problem.table[~whole])
+        own_draws = replace(settings, rng=copy.deepcopy(settings.rng))  # the answer is the same without comparing
+        holdout = hold_out(CandidatesQueries(P, Q, problem.measure), own_draws)
+        quick = {"effort": "fast", **given}
+        scores = score_all(methods, holdout, quick, objective, budget, {}, settings.progress, short)
+        return _run_best(problem, settings, scores, given, objective)
+    done, scored, seconds = None, None, 0.0
+    if any(method.name == "posterior" for method in methods):
+        usual = find("posterior")
+        check_memory(usual, problem, settings, own["posterior"])
+        try:
+            done, scored, seconds = posterior_with_holdout(problem, settings, own["posterior"])
+        except NUMBERS_FAILED:
+            return _run_usual(problem, settings, usual, own["posterior"])
+        if scored is None or not done.status.ok or budget == 0:
+            return Elected(replace(done, election=Election(), params={**done.params, "chosen_by": "auto"}), [])
+    else:
+        scored = rows_to_score(problem, settings)
+        if scored is None:
+            check_memory(methods[-1], problem, settings, own[methods[-1].name])
+            return _run_usual(problem, settings, methods[-1], own[methods[-1].name])
+    table: ScoreTable = []
+    for method in methods:
+        try:
+            if method.name in short:
+                table.append(_row(method, short[method.name]))
+            elif method.name == "posterior":
+                table.append(_row(method, "") | scored.of_posterior(seconds)._asdict())
+            else:
+                table.append(_row(method, "") | scored.try_method(method, settings, own[method.name])._asdict())
+        except FAILURES as problem_found:
+            table.append(_row(method, f"failed: {' '.join(str(problem_found).split())}"))
+    return _run_best(problem, settings, table, given, objective, done)
 
 
 def score_all(
@@ -171,9 +231,14 @@ def _run_usual(problem: Problem, settings: Settings, method: Method, own: dict[s
 
 
 def _run_best(
-    problem: Problem, settings: Settings, table: ScoreTable, given: Mapping[str, Any], objective: str
+    problem: Problem,
+    settings: Settings,
+    table: ScoreTable,
+    given: Mapping[str, Any],
+    objective: str,
+    by_posterior: Completion | None = None,
 ) -> Elected:
-    """Run the best; should it fail on the real data, the next, and say so."""
+    """Run the best, unless it is `posterior` and has run; should it fail on the real data, the next, and say so."""
     warnings: list[str] = []
     ranked = sorted(
         (row for row in reversed(table) if row["error"] is not None),
@@ -182,17 +247,18 @@ def _run_best(
     for row in ranked:
         method = find(row["method"])
         try:
-            done = method.run(problem, settings, method.own(_fitting(method, given, objective)))
+            done = by_posterior if method.name == "posterior" else None
+            done = done or method.run(problem, settings, method.own(_fitting(method, given, objective)))
         except DiskFullError:  # nor would there be room for what another method writes
             raise
         except FAILURES as failure:
-            row["note"] = f"elected, but failed: {' '.join(str(failure).split())}"
+            row["note"] = f"chosen, but failed: {' '.join(str(failure).split())}"
             warnings.append(f"auto: {row['method']} {row['note']}; taking the next best")
             continue
-        row["note"] = "elected" + (f", {row['note']}" if row["note"] else "")
+        row["note"] = "chosen" + (f", {row['note']}" if row["note"] else "")
         return Elected(replace(done, election=Election(table), params={**done.params, "chosen_by": "auto"}), warnings)
     reasons = "; ".join(f"{row['method']}: {row['note']}" for row in table)
-    warnings.append(f"auto: no method could be elected ({reasons}); this is S0")
+    warnings.append(f"auto: no method could be chosen ({reasons}); this is S0")
     return Elected(replace(find("overlap").run(problem, settings, {}), election=Election(table)), warnings)
 
 

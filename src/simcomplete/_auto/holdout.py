@@ -91,10 +91,14 @@ def run_tuned(method: Method, problem: Problem, settings: Settings, params: dict
 def hold_out(problem: Problem, settings: Settings) -> Holdout:
     """Make simulated queries of some candidates, with the real queries' own masks."""
     if not isinstance(problem, CandidatesQueries):
-        raise InputError("values of complete candidates must be hidden; give candidates and queries to complete()")
+        raise InputError(
+            "known values of complete candidates must be hidden; give candidates and queries to complete()"
+        )
     P, Q = problem.candidates, problem.queries
     if P.n < MIN_CANDIDATES:
-        raise InputError(f"at least {MIN_CANDIDATES} candidates are needed to hide values of; {P.n} were given")
+        raise InputError(
+            f"at least {MIN_CANDIDATES} candidates are needed to hide some of their values; {P.n} were given"
+        )
     rng = np.random.default_rng(settings.seed())
     held = min(SIMULATED_QUERIES, P.n // 4)
     order = rng.permutation(P.n)[: held + MAX_CANDIDATES]

@@ -30,6 +30,6 @@ def given_array(value: Any, name: str, shape: tuple[int | str, ...]) -> NDArray[
         have >= 1 if isinstance(want, str) else have == want for have, want in zip(array.shape, shape, strict=True)
     )
     if not fits or not np.isfinite(array).all():
-        found = f"has shape {array.shape}" if array.ndim else f"is {value!r}"
-        raise InputError(f"{name} {found}; finite numbers of shape ({', '.join(map(str, shape))}) are needed")
+        what = f"has shape {array.shape}" if array.ndim else f"is {value!r}"
+        raise InputError(f"{name} {what}; finite numbers of shape ({', '.join(map(str, shape))}) are needed")
     return array

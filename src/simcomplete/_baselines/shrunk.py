@@ -37,7 +37,7 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
     shrinkage = chosen_shrinkage(known, problem.measure.metric == "pearson") if given is None else float(given)
     S = _similarities(problem, known, shrinkage)
     status = Status(
-        "computed", "similarities drawn towards 0 by how few features are in common: expect it not to be PSD"
+        "computed", "similarities shrunk towards 0 where few features are in common: expect it not to be PSD"
     )
     return problem.result(
         "shrunk",
@@ -117,7 +117,7 @@ METHODS = (
                 "shrinkage",
                 None,
                 Number(),
-                meaning="features in common that halve a similarity; None: chosen by hiding known values",
+                meaning="number of common features that halves a similarity; None: chosen by hiding known values",
             ),
         ),
         shared=frozenset({"metric", "min_overlap"}),

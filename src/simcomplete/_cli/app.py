@@ -12,8 +12,8 @@ from typer.core import TyperCommand, TyperGroup
 
 from simcomplete._cli import compare, complete, demo, duplicates, impute, match, methods, repair, search, serve
 from simcomplete._cli.interrupts import release
+from simcomplete._cli.messages import in_options, of_the_shell, warning_in_options
 from simcomplete._cli.output import print_line, say
-from simcomplete._cli.spoken import in_options, warning_in_options
 from simcomplete._cli.streams import finish
 from simcomplete._reproduction import command as paper
 from simcomplete._version import __version__
@@ -97,7 +97,7 @@ def _path(error: Any) -> str:
 
 def _message(error: BaseException) -> str:
     if isinstance(error, SimcompleteError):
-        return " ".join(str(error).split())
+        return of_the_shell(" ".join(str(error).split()))
     if isinstance(error, OSError) and error.strerror:
         named = f"{error.filename}: " if error.filename else ""
         notes = "; ".join(getattr(error, "__notes__", []))
@@ -106,7 +106,7 @@ def _message(error: BaseException) -> str:
 
 
 def _show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
-    text = " ".join(str(message).split())
+    text = of_the_shell(" ".join(str(message).split()))
     say(f"warning: {warning_in_options(text) if issubclass(category, InputWarning) else text}")
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import json
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +24,7 @@ READ_OPTIONS = {
     **{name: name for name in ("key", "format", "separator", "decimal", "id", "drop", "columns")},
     "missing": "missing-value",
 }
+SHELL_SIGNS = re.compile(r"[^\w@%+=:,./-]")  # what a shell would not take as it is, as `shlex.quote` has it
 # A file of fewer bytes is read whole.
 READ_BELOW_BYTES = 2**28
 
@@ -191,24 +194,33 @@ def reading_in_options(message: str) -> str:
 
     Examples
     --------
-    >>> reading_in_options("say missing=; or header=False, or decimal=',' for a fraction, or drop='a b'")
-    "say --missing-value; or --no-header, or --decimal , for a fraction, or --drop 'a b'"
+    >>> reading_in_options("use missing=; or header=False, or decimal=',' for a fraction, or drop='a b'")
+    "use --missing-value; or --no-header, or --decimal , for a fraction, or --drop 'a b'"
+    >>> print(reading_in_options("if it means missing, use missing='#DIV/0!'"))
+    if it means missing, use --missing-value '#DIV/0!'
+    >>> print(reading_in_options("leave them out: drop=['a', 'b, c']"))
+    leave them out: --drop 'a,"b, c"'
     """
     message = message.replace("header=True", "--header").replace("header=False", "--no-header")
 
     def option(found: re.Match[str]) -> str:
         value = found["value"] or ""
-        plain = value[1:-1] if len(value) > 2 and not re.search(r"[\s;|'\"]", value[1:-1]) else value
+        if value.startswith("["):
+            names = [f'"{name}"' if "," in name else name for name in ast.literal_eval(value)]
+            return f"--{READ_OPTIONS[found['name']]} {shlex.quote(','.join(names))}"
+        plain = value[1:-1] if len(value) > 2 and not SHELL_SIGNS.search(value[1:-1]) else value
         return f"--{READ_OPTIONS[found['name']]}" + (f" {plain}" if plain else "")
 
-    return re.sub(rf"(?<![\w-])(?P<name>{'|'.join(READ_OPTIONS)})=(?P<value>'[^']*')?", option, message)
+    return re.sub(
+        rf"(?<![\w-])(?P<name>{'|'.join(READ_OPTIONS)})=(?P<value>'[^']*'|\[(?:'[^']*'|, )+\])?", option, message
+    )
 
 
 def _may_be_text(path: Path, kind: str | None) -> bool:
     name = path.name.lower()
     for ending in (".gz", ".bz2", ".xz"):
         name = name.removesuffix(ending)
-    return name.endswith((".csv", ".tsv")) or kind == "csv" or (path == STANDARD and kind is None)
+    return name.endswith((".csv", ".tsv", ".tab", ".txt")) or kind == "csv" or (path == STANDARD and kind is None)
 
 
 def _is_number(text: str) -> bool:

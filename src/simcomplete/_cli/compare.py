@@ -37,22 +37,25 @@ def register(app: typer.Typer) -> None:
 
 
 def compare(
-    data: Annotated[Path, Argument(metavar="DATA", help="Rows: .csv, .parquet, .npy, .npz ...; - reads them.")],
+    data: Annotated[Path, Argument(metavar="DATA", help="Rows: .csv, .parquet, .npy, .npz ...; - is standard input.")],
     missing: Annotated[
         float | None, Option(help="Share of the values to hide; 0.8, or 0.2 where some are missing already.")
     ] = None,
     pattern: Annotated[str, Option(help="random, square, stripes or by_value.")] = "random",
     shape: Annotated[
-        str | None, Option(metavar="ROWSxCOLUMNS", help="Shape of the images that the rows are, as 28x28.")
+        str | None, Option(metavar="ROWSxCOLUMNS", help="Shape of the images in the rows, such as 28x28.")
     ] = None,
     methods: Annotated[list[str] | None, Option(help="Names, separated by commas or repeated; all by default.")] = None,
     repeats: Annotated[int, Option(min=1, help="Runs of each method.")] = 5,
     budget: Annotated[float | None, Option(min=0, help="Seconds for each run.")] = None,
     candidates: Annotated[int | None, Option(min=2, help="How many candidates; by default at most 1000.")] = None,
     queries: Annotated[int | None, Option(min=1, help="How many queries; by default at most 200.")] = None,
+    metric: Annotated[str, Option(help="cosine or pearson.")] = "cosine",
+    center: Annotated[str | None, Option(help="Subtract the mean or the median of every feature.")] = None,
+    scale: Annotated[str | None, Option(help="Divide every feature by its sd or robust scale.")] = None,
     param: Annotated[
         list[str] | None,
-        Option(metavar="NAME=VALUE", help="A parameter of every method, as preset=original; repeatable."),
+        Option(metavar="NAME=VALUE", help="A parameter of every method, such as preset=original; repeatable."),
     ] = None,
     output: Annotated[Path, Option("--output", "-o", metavar="DIR", help="Folder for rows and page.")] = Path(
         "simcomplete-compare"
@@ -71,9 +74,9 @@ def compare(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Hide values, and compare the errors of the methods.
+    """Hide known values and compare the errors of methods.
 
-    Rows are written as they are made; a run that was interrupted continues where it stopped.
+    Results are written during the run; an interrupted run continues where it stopped.
     """
     require_packages()
     reading = Reading.of(
@@ -89,6 +92,8 @@ def compare(
     )
     (samples,) = read_tables([data], reading=reading)
     chosen = [name for text in methods or [] for name in text.replace(" ", "").split(",") if name]
+    of_data = {"metric": None if metric == "cosine" else metric, "center": center, "scale": scale}
+    given = {name: value for name, value in of_data.items() if value is not None}
     rows = compare_methods(
         samples,
         missing=missing,
@@ -100,7 +105,7 @@ def compare(
         candidates=candidates,
         queries=queries,
         seed=seed,
-        params=parse_parameters(param or [], taken=["method", "random_state", "progress"]),
+        params=given | parse_parameters(param or [], taken=["method", "random_state", "progress", *of_data]),
         path=output / "rows.jsonl",
         progress=False if no_progress or quiet else None,
     )

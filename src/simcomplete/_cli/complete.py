@@ -44,7 +44,8 @@ def register(app: Typer) -> None:
 
 def complete(
     candidates: Annotated[
-        Path, Argument(metavar="CANDIDATES", help="Complete rows: .csv, .parquet, .npy, .zarr ...; - reads them.")
+        Path,
+        Argument(metavar="CANDIDATES", help="Complete rows: .csv, .parquet, .npy, .zarr ...; - is stdin."),
     ],
     queries: Annotated[
         Path | None,
@@ -59,8 +60,8 @@ def complete(
     rank: Annotated[int | None, Option(help="Largest rank; min(100, rows) by default.")] = DEFAULT["rank"],
     penalty: Annotated[float, Option(help="Weight of the penalty.")] = DEFAULT["penalty"],
     metric: Annotated[str, Option(help="cosine or pearson.")] = DEFAULT["metric"],
-    center: Annotated[str | None, Option(help="Take the mean or the median off every feature.")] = DEFAULT["center"],
-    scale: Annotated[str | None, Option(help="Divide every feature: sd or robust.")] = DEFAULT["scale"],
+    center: Annotated[str | None, Option(help="Subtract the mean or the median of every feature.")] = DEFAULT["center"],
+    scale: Annotated[str | None, Option(help="Divide every feature by its sd or robust scale.")] = DEFAULT["scale"],
     min_overlap: Annotated[int, Option(help="Pairs with fewer common features have no similarity.")] = DEFAULT[
         "min_overlap"
     ],
@@ -83,7 +84,7 @@ def complete(
     format: InputFormat = None,
     key: Key = None,
     header: Header = None,
-    seed: Annotated[int, Option(help="Seed for everything random.")] = DEFAULT["random_state"],
+    seed: Annotated[int, Option(help="Seed of the random numbers.")] = DEFAULT["random_state"],
     memory: Annotated[str | None, Option(help="Memory for one block of rows, such as 500MB.")] = DEFAULT["memory"],
     overwrite: Overwrite = False,
     no_progress: NoProgress = False,
@@ -166,8 +167,8 @@ def read_samples(candidates: Path, queries: Path | None, reading: Reading) -> tu
         samples: list[Any] = list(read_tables([candidates, *others], reading=reading))
     elif reading.id or reading.drop or reading.columns or reading.missing:
         raise InputError(
-            f"{candidates} is read block by block, all columns as they are; --id, --drop, --columns and "
-            "--missing-value need a table that fits into memory: give one of .csv or .parquet"
+            f"{candidates} is read block by block, with all its columns; --id, --drop, --columns and "
+            "--missing-value need a table in memory: give a .csv or .parquet file"
         )
     else:
         samples = [candidates, *read_tables(others, reading=reading)]

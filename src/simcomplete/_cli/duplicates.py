@@ -40,7 +40,7 @@ def list_duplicates(
     *,
     output: Annotated[
         Path | None,
-        Option("--output", "-o", metavar="FILE", help="Write .csv, .parquet or .json instead; - prints CSV."),
+        Option("--output", "-o", metavar="FILE", help="File to write: .csv, .parquet, .json; - prints CSV."),
     ] = None,
     above: Annotated[float, Option(min=0.0, max=1.0, help="Only pairs that are the same with this probability.")] = 0.9,
     prior: Annotated[float | None, Option(help="Share of rows that have a copy, where it is known.")] = None,
@@ -59,7 +59,7 @@ def list_duplicates(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find pairs of rows that are the same, where any may have missing values."""
+    """Find duplicate rows in a table with missing values."""
     if output is not None:
         check_output(output, RECORD_FORMATS, overwrite)  # before the work, not after it
         if output == STANDARD and as_json:

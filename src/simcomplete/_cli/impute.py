@@ -31,6 +31,7 @@ from simcomplete.datasets import Table
 from simcomplete.errors import InputError
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
+COUNTED = {"filled": "value", "rows": "row", "columns": "column"}
 
 
 def register(app: Typer) -> None:
@@ -44,10 +45,10 @@ def impute_table(
     output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="File to write: .csv, .tsv or .npy.")],
     std: Annotated[bool, Option("--std", help="Also write a column NAME_std for every column.")] = False,
     identity: Annotated[
-        str | None, Option("--id", metavar="COLUMN", help="Column that names rows and is passed on as it is.")
+        str | None, Option("--id", metavar="COLUMN", help="Column that names the rows; it is copied unchanged.")
     ] = None,
-    effort: Annotated[str, Option(help="full, fast or best: how much is tried.")] = "full",
-    digits: Annotated[int | None, Option("--round", help="Digits behind the point of filled-in values.")] = None,
+    effort: Annotated[str, Option(help="Computational effort: full, fast or best.")] = "full",
+    digits: Annotated[int | None, Option("--round", help="Decimal places of filled-in values.")] = None,
     low: Annotated[float | None, Option("--min", help="Smallest filled-in value.")] = None,
     high: Annotated[float | None, Option("--max", help="Largest filled-in value.")] = None,
     drop: Drop = None,
@@ -62,7 +63,7 @@ def impute_table(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fill in the missing values of a table, in the units they have."""
+    """Fill in the missing values of a table, in their own units."""
     from simcomplete.estimators import PosteriorImputer  # scikit-learn takes a second to import
 
     if output.exists() and not overwrite:  # before the work, not after it
@@ -97,7 +98,8 @@ def impute_table(
         return
     if left:
         print_line(f"columns without any value stay empty: {', '.join(left)}")
-    print_line(f"filled in {facts['filled']} values of {facts['rows']} rows and {facts['columns']} columns")
+    counts = (f"{facts[of]} {word}{'s' * (facts[of] != 1)}" for of, word in COUNTED.items())
+    print_line("filled in {} of {} and {}".format(*counts))
     print_line(f"saved: {output}")
 
 

@@ -40,13 +40,15 @@ def register(app: Typer) -> None:
 
 def match(
     candidates: Annotated[Path, Argument(metavar="CANDIDATES", help="Complete rows, 40 or more.")],
-    queries: Annotated[Path, Argument(metavar="QUERIES", help="Rows that may be some of them, with values missing.")],
+    queries: Annotated[Path, Argument(metavar="QUERIES", help="Rows with missing values that may be copies.")],
     *,
     output: Annotated[
         Path | None,
-        Option("--output", "-o", metavar="FILE", help="Write .csv, .parquet or .json instead; - prints CSV."),
+        Option("--output", "-o", metavar="FILE", help="File to write: .csv, .parquet, .json; - prints CSV."),
     ] = None,
-    prior: Annotated[float | None, Option(help="Share of queries that are copies, where it is known.")] = None,
+    prior: Annotated[
+        str | None, Option(help="Share of queries that are copies, or of exact, near and rough ones: 0.5,0,0.")
+    ] = None,
     above: Annotated[float, Option(min=0.0, max=1.0, help="Only queries that are copies with this probability.")] = 0.0,
     effort: Annotated[str, Option(help="full, fast or best.")] = "full",
     id: Id = None,
@@ -63,7 +65,7 @@ def match(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find for every query the candidate that it may be a copy of, and how likely that is."""
+    """Find the candidate of which each query may be a copy, with its probability."""
     if output is not None:
         check_output(output, RECORD_FORMATS, overwrite)  # before the work, not after it
         if output == STANDARD and as_json:
@@ -80,7 +82,7 @@ def match(
         header=header,
     )
     P, Q = read_samples(candidates, queries, reading)
-    own: dict[str, Any] = {"effort": effort, "copies": True, "prior": prior}
+    own: dict[str, Any] = {"effort": effort, "copies": True, "prior": _prior(prior)}
     done = api.complete(P, Q, method="posterior", random_state=seed, progress=False, **own)
     rows = _matches(done, above)
     document = {"candidates": done.n_candidates, "queries": done.n_queries, "matches": rows}
@@ -92,6 +94,19 @@ def match(
         print_table(HEAD, [tuple(str(row[name]) for name in HEAD) for row in rows], text=(0, 1, 6))
     elif not quiet and output != STANDARD:
         print_line(f"saved: {output}")
+
+
+def _prior(shares: str | None) -> float | list[float] | None:
+    """One share, or three with commas."""
+    if shares is None:
+        return None
+    try:
+        found = [float(word) for word in shares.split(",")]
+    except ValueError:
+        raise InputError(
+            f"prior={shares!r} is no share; give one, such as 0.5, or three: 0.5,0,0", about=("prior",)
+        ) from None
+    return found[0] if len(found) == 1 else found
 
 
 def _matches(done: Completion, above: float) -> list[dict[str, Any]]:

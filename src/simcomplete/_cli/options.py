@@ -8,7 +8,7 @@ import typer
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what an earlier run wrote there.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed for everything random.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random numbers.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary and show no progress.")]
 NoProgress = Annotated[bool, typer.Option("--no-progress", help="Show no progress.")]
 
@@ -19,20 +19,20 @@ Header = Annotated[
 ]
 MissingValue = Annotated[
     list[str] | None,
-    typer.Option("--missing-value", metavar="VALUE", help="A further value that means missing, as -999; repeatable."),
+    typer.Option("--missing-value", metavar="VALUE", help="A further value that means missing, e.g. -999; repeatable."),
 ]
 Decimal = Annotated[
     str | None, typer.Option("--decimal", metavar="SIGN", help="The decimal sign of numbers in text: . or , (comma).")
 ]
 Separator = Annotated[
-    str | None, typer.Option("--separator", metavar="SIGN", help="What separates the cells of text; found by looking.")
+    str | None, typer.Option("--separator", metavar="SIGN", help="Separator of cells in text; detected by default.")
 ]
 InputFormat = Annotated[
     str | None,
     typer.Option("--format", metavar="NAME", help="Format of the input: csv, npy, npz, parquet or arrow."),
 ]
 Id = Annotated[
-    str | None, typer.Option("--id", metavar="COLUMN", help="The column that labels the rows; it is no feature.")
+    str | None, typer.Option("--id", metavar="COLUMN", help="The column that labels the rows; it is not a feature.")
 ]
 Drop = Annotated[
     list[str] | None,

@@ -31,9 +31,9 @@ def repair(
     ],
     *,
     output: Annotated[Path, Option("--output", "-o", metavar="OUT.csv", help="File to write, .csv or .npy.")],
-    min_eigenvalue: Annotated[float, Option(help="Smallest eigenvalue to have; above 0 for a Cholesky factor.")] = 0.0,
+    min_eigenvalue: Annotated[float, Option(help="Smallest eigenvalue of the result; above 0 for Cholesky.")] = 0.0,
     fixed: Annotated[
-        Path | None, Option(metavar="FILE", help="Values that stay, empty where free: a matrix of the same size.")
+        Path | None, Option(metavar="FILE", help="Matrix of values that must not change, empty elsewhere.")
     ] = None,
     weights: Annotated[
         Path | None, Option(metavar="FILE", help="Weights: a column of one per row, or a matrix of one per entry.")
@@ -43,7 +43,7 @@ def repair(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find the valid correlation matrix nearest to one that is not, and write it."""
+    """Find the valid correlation matrix nearest to an invalid one, and write it."""
     if output.suffix.lower() not in (".csv", ".npy"):
         raise InputError(f"{output} ends in {output.suffix!r}; give a name that ends in .csv or .npy")
     if output.exists() and not overwrite:
@@ -96,7 +96,7 @@ def _print(done: Repair, output: Path) -> None:
     }
     print_table(["fact", "value"], [*lines.items(), *(("note", note) for note in done.notes)], text=(0, 1))
     print()
-    moves = [(str(m.row), str(m.column), f"{m.before:.6g}", f"{m.after:.6g}", f"{m.change:+.6g}") for m in done.moved]
+    moves = [(str(m.row), str(m.column), f"{m.before:.6f}", f"{m.after:.6f}", f"{m.change:+.6f}") for m in done.moved]
     print_table(["row", "column", "before", "after", "change"], moves, text=(0, 1))
     print()
     print_line(f"saved: {output}")

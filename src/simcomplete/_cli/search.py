@@ -35,7 +35,7 @@ def search(
     order: Annotated[str, typer.Option(help="similarity, or balanced where candidates are incomplete.")] = "similarity",
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write .csv, .parquet or .json instead; - prints CSV."),
+        typer.Option("--output", "-o", metavar="FILE", help="File to write: .csv, .parquet, .json; - prints CSV."),
     ] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -71,7 +71,7 @@ def search(
         print_json({**document, **written})
     elif output is None:
         lines = [
-            [str(cell) if isinstance(cell, (str, int)) else f"{cell:.6g}" for cell in record] for record in records
+            [str(cell) if isinstance(cell, (str, int)) else f"{cell:.6f}" for cell in record] for record in records
         ]
         print_table(head, lines, text=(0, 2))
     elif not quiet and output != STANDARD:

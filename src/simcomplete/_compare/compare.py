@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simcomplete._caller import warn_caller
 from simcomplete._compare.gaps import SHARE, GappedRows, hide_known
 from simcomplete._compare.ledger import Ledger
 from simcomplete._compare.trial import Split, attempt, machine, split
+from simcomplete._method.given import notice_of_alike_rows, question_rows
+from simcomplete._method.problem import AllRows
 from simcomplete._registry import find, methods
 from simcomplete._rows.progress import track
-from simcomplete._rows.validate import as_array
-from simcomplete.errors import InputError
+from simcomplete._rows.scaling import check_scaling
+from simcomplete._rows.validate import as_rows
+from simcomplete._rows.xp import to_numpy
+from simcomplete._similarity.measure import Measure
+from simcomplete.errors import InputError, InputWarning
 
 SUMMARISED = ("error", "error_queries_candidates", "recall_fifth", "recall_ten", "ndcg", "rank", "seconds")
+# Settings of `complete` that change what a similarity is: the truth to compare with changes with them.
+OF_SIMILARITIES = ("metric", "epsilon", "positive")
 COMPARISON_KEY = ("data", "method", "seed", "missing", "pattern", "shape", "candidates", "queries", "params", "budget")
 
 
@@ -58,7 +67,8 @@ def compare_methods(
     seed : int
         The first seed.
     params : dict, optional
-        Parameters of every method.
+        Parameters of every method, and settings of `complete`. With `center` or `scale`, features are scaled before
+        anything else, and similarities of scaled rows are what methods are measured by; `metric` likewise.
     path : Path, optional
         File to append rows to; trials that have a row in it are not run again.
     progress : bool, optional
@@ -77,7 +87,11 @@ def compare_methods(
     [('overlap', 'done'), ('smcnn', 'done')]
     """
     chosen = [find(name).name for name in (names or [method.name for method in methods()])]
-    samples = as_array(X, "data").astype(np.float64)
+    given = dict(params or {})
+    scaling = {name: given.pop(name, None) for name in ("center", "scale")}
+    check_scaling(**scaling)
+    measure = {name: given[name] for name in OF_SIMILARITIES if name in given}
+    samples = _samples(X, measure, scaled=any(scaling.values()))
     gaps = bool(np.isnan(samples).any())
     if gaps:
         _refuse_for_gaps(pattern, shape, queries)
@@ -93,17 +107,30 @@ def compare_methods(
     ledger = Ledger(path, COMPARISON_KEY) if path is not None else None
     rows: list[dict[str, Any]] = []
     settings |= {"gaps": True} if gaps else {}
-    splits = {s: _trial_data(samples, gaps, settings, candidates, queries, s) for s in range(seed, seed + repeats)}
+    splits: dict[int, Split | GappedRows] = {}
+    for s in range(seed, seed + repeats):
+        drawn = replace(_trial_data(samples, gaps, settings, candidates, queries, s), measure=measure)
+        splits[s] = drawn.scaled(**scaling) if any(scaling.values()) else drawn
     trials = [(s, name) for s in splits for name in chosen]
     for s, name in track(trials, "comparing", progress):
         data = splits[s]
         trial = {**settings, **data.sizes, "method": name, "seed": s}
         row = None if ledger is None else ledger.find(trial)
         if row is None:
-            row = {**trial, **attempt(name, data, params, budget), **machine()}
+            row = {**trial, **attempt(name, data, given, budget), **machine()}
             row = row if ledger is None else ledger.add(row)
         rows.append(row)
     return rows
+
+
+def _samples(X: Any, measure: dict[str, Any], *, scaled: bool) -> NDArray[np.float64]:
+    """The values of a table, with the questions that `complete` asks: a matrix? ids? rows all alike?"""
+    rows = as_rows(X, "data").in_memory()
+    question_rows(rows, None, alone=True)
+    notice = None if scaled else notice_of_alike_rows(AllRows(rows, Measure(**measure).checked(rows.d)))
+    if notice is not None:
+        warn_caller(notice, InputWarning)
+    return to_numpy(rows[:, :]).astype(np.float64)
 
 
 def _refuse_for_gaps(pattern: str, shape: Any, queries: int | None) -> None:

@@ -7,9 +7,9 @@ features, so only pairs with many of them count.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from simcomplete import metrics
 from simcomplete._api import complete
 from simcomplete._result.completion import Completion
+from simcomplete._rows.scaling import Center, Scale, learn_scaling
+from simcomplete._rows.table import HeldRows
 from simcomplete._similarity.overlap import overlap_counts, overlap_similarity
 from simcomplete.errors import InputError
 
@@ -38,11 +40,14 @@ class GappedRows:
         The rows with values hidden, and as they were.
     seed : int
         What the hidden values were drawn with.
+    measure : dict
+        What their similarity is: `metric` and the other arguments of `overlap_similarity`.
     """
 
     X: NDArray[np.float64]
     X_known: NDArray[np.float64]
     seed: int
+    measure: dict[str, Any] = field(default_factory=dict)
 
     @property
     def sizes(self) -> dict[str, Any]:
@@ -59,12 +64,12 @@ class GappedRows:
     @cached_property
     def S0(self) -> NDArray[np.float64]:
         """Similarities over common features, after hiding."""
-        return np.asarray(overlap_similarity(self.X, progress=False))
+        return np.asarray(overlap_similarity(self.X, progress=False, **self.measure))
 
     @cached_property
     def truth(self) -> NDArray[np.float64]:
         """Similarities over the features that both rows had before hiding."""
-        return np.asarray(overlap_similarity(self.X_known, progress=False))
+        return np.asarray(overlap_similarity(self.X_known, progress=False, **self.measure))
 
     @cached_property
     def _shared(self) -> NDArray[np.int64]:
@@ -90,6 +95,11 @@ class GappedRows:
             )
         return counted
 
+    def scaled(self, center: Center, scale: Scale) -> Self:
+        """The same with features scaled as the values that were not hidden say."""
+        change = learn_scaling(HeldRows(self.X), center, scale)
+        return replace(self, X=change(self.X), X_known=change(self.X_known))
+
     def solve(self, method: str, **given: Any) -> Completion:
         """Complete the rows by one method."""
         return complete(self.X, method=method, random_state=self.seed, progress=False, **given)
@@ -97,10 +107,10 @@ class GappedRows:
     def measures(self, done: Completion) -> dict[str, Any]:
         """Return the measures that gaps allow, as plain values."""
         S, S0, truth = (np.where(self.counted, m, NEVER) for m in (np.asarray(done.similarity()), self.S0, self.truth))
-        judged = np.flatnonzero(self.counted.sum(axis=1) > NEIGHBOURS)
+        ranked = np.flatnonzero(self.counted.sum(axis=1) > NEIGHBOURS)
         return {
             "error": metrics.relative_squared_error(S, S0, truth),
-            "recall_ten": metrics.recall_at(S[judged], truth[judged], k=NEIGHBOURS) if judged.size else None,
+            "recall_ten": metrics.recall_at(S[ranked], truth[ranked], k=NEIGHBOURS) if ranked.size else None,
             "rank": done.rank,
             "valid": done.validity.ok,
             "fails": done.validity.failures(),

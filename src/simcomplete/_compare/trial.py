@@ -6,9 +6,9 @@ import platform
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy
@@ -19,6 +19,8 @@ from simcomplete._api import complete
 from simcomplete._compare.gaps import GappedRows
 from simcomplete._registry import find
 from simcomplete._result.completion import Completion
+from simcomplete._rows.scaling import Center, Scale, learn_scaling
+from simcomplete._rows.table import HeldRows
 from simcomplete._rows.validate import as_array
 from simcomplete._similarity.overlap import overlap_similarity
 from simcomplete._version import __version__
@@ -29,22 +31,28 @@ PATTERNS = ("random", "square", "stripes", "by_value")
 
 @dataclass(frozen=True)
 class Split:
-    """Candidates, queries with hidden values, and the same queries complete."""
+    """Candidates, queries with hidden values, the same queries complete, and the kind of similarity (`metric` ...)."""
 
     P: NDArray[np.float64]
     Q: NDArray[np.float64]
     Q_true: NDArray[np.float64]
     seed: int
+    measure: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def S0(self) -> NDArray[np.float64]:
         """Similarities over common features."""
-        return np.asarray(overlap_similarity(np.concatenate([self.P, self.Q]), progress=False))
+        return np.asarray(overlap_similarity(np.concatenate([self.P, self.Q]), progress=False, **self.measure))
 
     @cached_property
     def truth(self) -> NDArray[np.float64]:
         """Similarities of the complete data."""
-        return np.asarray(overlap_similarity(np.concatenate([self.P, self.Q_true]), progress=False))
+        return np.asarray(overlap_similarity(np.concatenate([self.P, self.Q_true]), progress=False, **self.measure))
+
+    def scaled(self, center: Center, scale: Scale) -> Self:
+        """The same with features scaled as candidates say: what is compared is then similarities of scaled rows."""
+        change = learn_scaling(HeldRows(self.P), center, scale)
+        return replace(self, P=change(self.P), Q=change(self.Q), Q_true=change(self.Q_true))
 
     @property
     def sizes(self) -> dict[str, Any]:

@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from simcomplete._correlation.constraints import Constraints, constraints, is_boolean
+from simcomplete._correlation.constraints import Constraints, as_bound, constraints, is_boolean
 from simcomplete._correlation.given import Given
 from simcomplete._correlation.labels import Labelled, opened, place
+from simcomplete._correlation.nearest import only_rank
+from simcomplete._correlation.ranked import of_rank
 from simcomplete._correlation.solve import Solved, solve_nearest
 from simcomplete._method.iterate import Limits
 from simcomplete._types import Matrix, Vector
@@ -34,11 +36,13 @@ class Asked:
     lower: Any = None
     upper: Any = None
     block: int | None = None
+    rank: int | None = None
 
     @property
     def anything(self) -> bool:
         """Whether there is something."""
-        return any(one is not None for one in (self.weights, self.fixed, self.lower, self.upper, self.block))
+        given = (self.weights, self.fixed, self.lower, self.upper, self.block, self.rank)
+        return any(one is not None for one in given)
 
 
 def constrained_covariance(
@@ -52,14 +56,16 @@ def constrained_covariance(
     tol: float,
     limits: Limits,
     start: Vector | None,
-) -> Solved:
+) -> tuple[Solved, Matrix | None]:
     """The nearest matrix with the variances b > 0 of S, NaN where unknown, that meets what was asked for.
+
+    With a rank, its factor is returned, too.
 
     Examples
     --------
     >>> from simcomplete._correlation.newton import QUIET
     >>> S = np.array([[4.0, 3.8, 0.0], [3.8, 4.0, 1.9], [0.0, 1.9, 1.0]])
-    >>> solved = constrained_covariance(
+    >>> solved, _ = constrained_covariance(
     ...     Labelled(S),
     ...     S,
     ...     np.diag(S),
@@ -81,19 +87,30 @@ def constrained_covariance(
     values = np.where(known, S, 0.0) / size
     np.fill_diagonal(values, 1.0)
     given = Given(source, values, known, S / size, ())
-    told = _scaled(given, asked, size, 0.0 if by_covariance else floor)
+    conditions = _scaled(given, asked, size, 0.0 if by_covariance else floor)
     if by_covariance:
-        rows = s**2 if told.rows is None else s**2 * told.rows
-        told = replace(told, rows=rows) if told.elements is None else replace(told, elements=told.elements * size)
+        rows = s**2 if conditions.rows is None else s**2 * conditions.rows
+        conditions = (
+            replace(conditions, rows=rows)
+            if conditions.elements is None
+            else replace(conditions, elements=conditions.elements * size)
+        )
+    factors = None
     try:
-        solved = solve_nearest(given, told, tol, limits, start)
+        if asked.rank is not None and asked.rank < len(S):
+            only_rank(conditions, floor)
+            solved, V = of_rank(given, conditions, asked.rank, limits)
+            factors = V * s[:, None]
+        else:
+            solved = solve_nearest(given, conditions, tol, limits, start)
     except InputError as error:
         raise InputError(f"{error}{IN_CORRELATIONS}") from error
     X = solved.X * size
-    exact = told.low == told.high
-    X[exact] = (told.low * size)[exact]
+    if solved.status.ok:
+        exact = conditions.low == conditions.high
+        X[exact] = (conditions.low * size)[exact]
     np.fill_diagonal(X, b)
-    return replace(solved, X=X)
+    return replace(solved, X=X), factors
 
 
 def _scaled(given: Given, asked: Asked, size: Matrix, floor: float) -> Constraints:
@@ -102,7 +119,7 @@ def _scaled(given: Given, asked: Asked, size: Matrix, floor: float) -> Constrain
     lower, upper = (_bounds(given, bound, name) for bound, name in ((asked.lower, "lower"), (asked.upper, "upper")))
     fixed = asked.fixed
     if fixed is not None:
-        F = opened(fixed, "fixed").aligned(labels, "fixed")
+        F = opened(fixed, "fixed").aligned(labels, "fixed", some=True)
         if F.shape != size.shape:
             raise InputError(f"fixed has shape {F.shape}; it needs that of A, {size.shape}")
         fixed = F > 0 if is_boolean(fixed) else F
@@ -115,8 +132,8 @@ def _scaled(given: Given, asked: Asked, size: Matrix, floor: float) -> Constrain
         if beyond.any():
             i, j = map(int, np.argwhere(beyond)[0])
             raise InputError(
-                f"{place(labels, i, j, name)} = {bound[i, j]:.6g} cannot be: with these variances no valid matrix has "
-                f"an entry beyond {most[i, j]:.6g} there; change it"
+                f"{place(labels, i, j, name)} = {bound[i, j]:.6g} is not possible: with these variances no valid "
+                f"matrix has an entry beyond {most[i, j]:.6g} there; change it"
             )
     held, low, high = (None if x is None else x if x.dtype == bool else x / size for x in (fixed, lower, upper))
     return constraints(given, asked.weights, held, low, high, asked.block, floor)
@@ -124,8 +141,8 @@ def _scaled(given: Given, asked: Asked, size: Matrix, floor: float) -> Constrain
 
 def _bounds(given: Given, bound: Any, name: str) -> Matrix | None:
     if bound is None or np.ndim(bound) == 0:
-        return None if bound is None else np.full((given.n, given.n), float(bound))
-    B = opened(bound, name).aligned(given.source.labels, name)
+        return None if bound is None else np.full((given.n, given.n), as_bound(bound, name))
+    B = opened(bound, name).aligned(given.source.labels, name, some=True)
     if B.shape != (given.n, given.n):
         raise InputError(f"{name} has shape {B.shape}; give a number, or an array of shape {(given.n, given.n)}")
     return B

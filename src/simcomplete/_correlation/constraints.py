@@ -10,6 +10,7 @@ import numpy as np
 from simcomplete._correlation.contradiction import violation
 from simcomplete._correlation.given import Given
 from simcomplete._correlation.labels import opened, place
+from simcomplete._rows.cells import numeric
 from simcomplete._types import Mask, Matrix, Vector
 from simcomplete.errors import InputError
 
@@ -39,8 +40,10 @@ def constraints(
     """Check all that was given besides the matrix; what cannot be met is refused, and named."""
     n, labels = given.n, given.source.labels
     rows, elements = _weights(given, weights)
-    held, values = _held(given, fixed, block)
     most = 1.0 - floor  # no entry of a valid matrix is beyond
+    if fixed is None and lower is None and upper is None and block is None:
+        return _unconstrained(n, rows, elements, floor)
+    held, values = _held(given, fixed, block)
     low, high = _bound(given, lower, "lower"), _bound(given, upper, "upper")
     bounded = lower is not None or upper is not None
     for bound, sign, name in ((low, 1, "lower"), (high, -1, "upper")):
@@ -60,11 +63,19 @@ def constraints(
     return Constraints(rows, elements, held, low, high, floor, bounded, block if fixed is None else None)
 
 
-def contradiction(C: Matrix, told: Constraints, labels: list[str] | None) -> InputError:
+def _unconstrained(n: int, rows: Vector | None, elements: Matrix | None, floor: float) -> Constraints:
+    """Weights alone."""
+    low, high = np.full((n, n), floor - 1.0), np.full((n, n), 1.0 - floor)
+    np.fill_diagonal(low, 1.0)
+    np.fill_diagonal(high, 1.0)
+    return Constraints(rows, elements, np.zeros((n, n), dtype=bool), low, high, floor, bounded=False)
+
+
+def contradiction(C: Matrix, wanted: Constraints, labels: list[str] | None) -> InputError:
     """The error for constraints that cannot all be met, from the matrix that proves it."""
-    shift = told.floor * np.eye(len(C))
-    least = violation(C, told.low - shift, told.high - shift)
-    limited = told.held | (told.low > -1 + told.floor) | (told.high < 1 - told.floor)
+    shift = wanted.floor * np.eye(len(C))
+    least = violation(C, wanted.low - shift, wanted.high - shift)
+    limited = wanted.held | (wanted.low > -1 + wanted.floor) | (wanted.high < 1 - wanted.floor)
     share = np.triu(np.abs(C) * limited, 1)
     worst = np.argsort(-share, axis=None)[:3]
     named = [
@@ -74,8 +85,9 @@ def contradiction(C: Matrix, told: Constraints, labels: list[str] | None) -> Inp
     ]
     return InputError(
         f"fixed entries and bounds contradict each other: no valid matrix"
-        f"{f' with smallest eigenvalue {told.floor:g}' if told.floor > 0 else ''} meets them all, and one must move by "
-        f"{least:.3g} at least; those that matter most are {', '.join(named)}: free one of them, or widen its bounds"
+        f"{f' with smallest eigenvalue {wanted.floor:g}' if wanted.floor > 0 else ''} meets them all, "
+        f"and one must move by {least:.3g} at least; those that matter most are {', '.join(named)}: free one of them, "
+        "or widen its bounds"
     )
 
 
@@ -86,18 +98,20 @@ def _weights(given: Given, weights: Any) -> tuple[Vector | None, Matrix | None]:
     series = hasattr(weights, "index") and hasattr(weights, "iloc") and not hasattr(weights, "columns")
     if series and labels is not None and sorted(map(str, weights.index)) == sorted(labels):
         weights = weights.iloc[[list(map(str, weights.index)).index(label) for label in labels]]
-    shape = np.shape(weights)
-    if len(shape) == 2:
+    if hasattr(weights, "columns") or np.ndim(weights) == 2:
         H = opened(weights, "weights").aligned(labels, "weights")
         wrong = None if H.shape == (n, n) else f"has shape {H.shape}"
         w: Matrix = H
     else:
-        w = np.asarray(weights, dtype=np.float64)
+        try:
+            w = np.asarray(numeric(np.asarray(weights), "weights"), dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(f"weights is {weights!r:.60}; give {n} positive numbers, or an {n} x {n} array") from None
         wrong = None if w.shape == (n,) else f"has shape {w.shape}"
     if wrong is None and not (np.isfinite(w).all() and (w >= 0).all()):
         wrong = "holds a number that is negative or not finite"
     if wrong is None and w.ndim == 1 and not (w > 0).all():
-        wrong = "holds a 0: a row without weight has no place (give weights by element, where 0 means unknown)"
+        wrong = "holds a 0, and rows need positive weights (by element, 0 is allowed and means unknown)"
     if wrong is None and w.ndim == 2 and not np.allclose(w, w.T, rtol=1e-8):
         wrong = "is not symmetric"
     if wrong is None and w.ndim == 2 and not (w * given.known)[~np.eye(n, dtype=bool)].any() and n > 1:
@@ -107,11 +121,16 @@ def _weights(given: Given, weights: Any) -> tuple[Vector | None, Matrix | None]:
     return (w, None) if w.ndim == 1 else (None, (w + w.T) / 2)
 
 
+def row_weights(given: Given, weights: Any) -> Vector | None:
+    """Weights by row, checked."""
+    return _weights(given, weights)[0]
+
+
 def _held(given: Given, fixed: Any, block: Any) -> tuple[Mask, Matrix]:
     n, labels = given.n, given.source.labels
     held, values = np.zeros((n, n), dtype=bool), given.values.copy()
     if fixed is not None:
-        F = opened(fixed, "fixed").aligned(labels, "fixed")
+        F = opened(fixed, "fixed").aligned(labels, "fixed", some=True)
         if F.shape != (n, n):
             raise InputError(f"fixed has shape {F.shape}; it needs that of A, {(n, n)}")
         if is_boolean(fixed):
@@ -122,13 +141,25 @@ def _held(given: Given, fixed: Any, block: Any) -> tuple[Mask, Matrix]:
             _refuse(held & (np.abs(F - F.T) > 1e-12), F, labels, "fixed", "its mirror image has another value")
             values = np.where(held, F, values)
     if block is not None:
-        if isinstance(block, bool) or not isinstance(block, (int, np.integer)) or not 1 <= block <= n:
-            raise InputError(f"block={block!r} is no number of leading rows; give a whole number from 1 to {n}")
-        held[:block, :block] = True
+        k = count_up_to(block, "block", n, "number of leading rows")
+        held[:k, :k] = True
     np.fill_diagonal(held, False)
     from_a = held & ~given.known & (values == given.values)
     _refuse(from_a & (fixed is None or is_boolean(fixed)), given.compared, labels, "A", "unknown, so it cannot be held")
     return held, values
+
+
+def count_up_to(value: Any, name: str, most: int, what: str) -> int:
+    """A whole number from 1 to `most`: a rank, a number of rows or of factors.
+
+    Examples
+    --------
+    >>> count_up_to(2, "rank", 5, "rank")
+    2
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= most:
+        raise InputError(f"{name}={value!r} is not a {what}; give a whole number from 1 to {most}")
+    return int(value)
 
 
 def is_boolean(fixed: Any) -> bool:
@@ -140,14 +171,21 @@ def is_boolean(fixed: Any) -> bool:
     return np.asarray(fixed).dtype == bool
 
 
+def as_bound(bound: Any, name: str) -> float:
+    """One number for all entries; NaN for none."""
+    try:
+        return float(bound)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}={bound!r} is not a number; give one, or an array with NaN for none") from error
+
+
 def _bound(given: Given, bound: Any, name: str) -> Matrix:
     n = given.n
     if bound is None:
         return np.full((n, n), np.nan)
     if np.ndim(bound) == 0:
-        number = float(bound)
-        return np.full((n, n), number)
-    B = opened(bound, name).aligned(given.source.labels, name)
+        return np.full((n, n), as_bound(bound, name))
+    B = opened(bound, name).aligned(given.source.labels, name, some=True)
     if B.shape != (n, n):
         raise InputError(f"{name} has shape {B.shape}; give a number, or an array of shape {(n, n)} with NaN for none")
     one = np.where(np.isnan(B), B.T, B)
@@ -168,4 +206,4 @@ def _refuse(wrong: Mask, values: Matrix, labels: list[str] | None, name: str, wh
     off = wrong & ~np.eye(len(wrong), dtype=bool)
     if off.any():
         i, j = map(int, np.argwhere(off)[0])
-        raise InputError(f"{place(labels, i, j, name)} = {values[i, j]:.6g} cannot be: {why}; change it")
+        raise InputError(f"{place(labels, i, j, name)} = {values[i, j]:.6g} is not possible: {why}; change it")

@@ -15,7 +15,7 @@ from simcomplete._types import Matrix, Vector
 
 
 def violation(C: Matrix, low: Matrix, high: Matrix) -> float:
-    """By how much at least an off-diagonal entry must leave its bounds, from a positive semi-definite C; 0 if not told.
+    """By how much at least an off-diagonal entry must leave its bounds, from a positive semi-definite C; 0 if unknown.
 
     Examples
     --------

@@ -9,7 +9,8 @@ import numpy as np
 
 from simcomplete._caller import warn_caller
 from simcomplete._correlation.constrained import Asked, constrained_covariance
-from simcomplete._correlation.given import Given, read_symmetric
+from simcomplete._correlation.constraints import count_up_to
+from simcomplete._correlation.given import Given, read_symmetric, unknown_note
 from simcomplete._correlation.labels import Labelled
 from simcomplete._correlation.nearest import check_max_iter, check_start, repaired
 from simcomplete._correlation.newton import newton
@@ -33,12 +34,13 @@ def nearest_covariance(
     upper: Any = None,
     block: int | None = None,
     min_eigenvalue: float = 0.0,
+    rank: int | None = None,
     tol: float = 1e-10,
     start: Repair | None = None,
-    max_iter: int = 100,
+    max_iter: int | None = None,
     progress: bool | None = None,
 ) -> Repair:
-    """The covariance matrix nearest to A: positive semi-definite, with the same variances.
+    """Find the covariance matrix nearest to A: positive semi-definite, with the same variances.
 
     Parameters
     ----------
@@ -47,26 +49,29 @@ def nearest_covariance(
     keep : {"diagonal", "nothing"}
         Whether the variances stay. With "nothing", eigenvalues below `min_eigenvalue` are raised to it.
     through : {"covariance", "correlation"}
-        What the distance is measured in: covariances, where large variances count most, or correlations, where every
-        pair counts alike.
+        The distance is measured in covariances, where pairs with large variances have the largest weights, or in
+        correlations, where all pairs have equal weights.
     weights : array of shape (n,) or (n, n), optional
-        By row or by element, as for `nearest_correlation`; on top of what `through` says.
+        By row or by element, as for `nearest_correlation`; in addition to `through`.
     fixed : array or frame of shape (n, n), optional
-        Covariances that stay: True where one of A does, or the values to have with NaN where free.
+        Covariances that must not change: True where one of A is fixed, or the fixed values with NaN elsewhere.
     lower, upper : float or array of shape (n, n), optional
         Bounds for covariances of different variables, NaN where there is none.
     block : int, optional
-        So many leading rows and columns stay as they are among each other.
+        Number of leading rows and columns whose block must not change.
     min_eigenvalue : float
         The smallest eigenvalue to have, of the matrix that the distance is measured in: of the covariance matrix, or
         of the correlation matrix.
+    rank : int, optional
+        The largest rank to have; if the variances are kept, this problem is not convex, and the certificate bounds the
+        distance from the optimum.
     tol : float
-        Stop where no variance is missed by more than this share; 1e-8 at least with bounds, unknown entries or weights
-        by element.
+        Stop when the relative error of every variance is below this; 1e-8 at least with bounds, unknown entries or
+        weights by element.
     start : Repair, optional
         The repair of a similar matrix, such as yesterday's, to start from.
-    max_iter : int
-        Most iterations.
+    max_iter : int, optional
+        Maximum number of iterations, 600 by default.
     progress : bool, optional
         None shows progress on a terminal, False never.
 
@@ -93,12 +98,13 @@ def nearest_covariance(
         raise InputError(f"keep={keep!r} is unknown; use 'diagonal' or 'nothing'")
     if through not in ("covariance", "correlation"):
         raise InputError(f"through={through!r} is unknown; use 'covariance' or 'correlation'")
-    asked = Asked(weights, fixed, lower, upper, block)
     source, S, notes = read_symmetric(A)
+    rank = None if rank is None or count_up_to(rank, "rank", len(S), "rank") == len(S) else int(rank)
+    asked = Asked(weights, fixed, lower, upper, block, rank if keep == "diagonal" else None)
     b = _variances(source, S)
     unknown = int(np.sum(np.isnan(S))) // 2
     if unknown:
-        notes.append(f"{unknown} unknown pairs (NaN) have weight 0: any value that is valid")
+        notes.append(unknown_note(unknown))
     special = asked.anything or unknown > 0
     alive = b > 0
     part = np.ix_(alive, alive)
@@ -119,7 +125,7 @@ def nearest_covariance(
     multipliers = check_start(start, len(S))
     if special:
         _refuse_special(keep, alive, source, notes)
-        done = constrained_covariance(
+        done, factors = constrained_covariance(
             source,
             S,
             b,
@@ -130,9 +136,9 @@ def nearest_covariance(
             limits=limits,
             start=multipliers,
         )
-        return repaired(Given(source, S, ~np.isnan(S), S, tuple(notes)), done)
+        return repaired(Given(source, S, ~np.isnan(S), S, tuple(notes)), done, factors=factors)
     Y, proof, status, made, dual = (
-        _kept(G, target, floor, tol, limits, multipliers) if keep == "diagonal" else _clipped(G, floor)
+        _kept(G, target, floor, tol, limits, multipliers) if keep == "diagonal" else _clipped(G, floor, rank)
     )
     if through == "covariance":
         unit = largest**2
@@ -161,17 +167,21 @@ def _kept(G: Matrix, b: Vector, a: float, tol: float, limits: Limits, start: Vec
     np.fill_diagonal(Y, b)
     objective = float(np.sum(np.square(Y - G)))
     proof = Proof.of(objective, run.best_facts["lower_bound"], "dual", G)
-    told = f"{run.status.message}; the squared distance is within {proof.relative_gap:.0e} of the smallest possible"
-    status = Status("optimal" if run.status.ok else run.status.code, told, run.status.ok)
+    message = f"{run.status.message}; the squared distance is within {proof.relative_gap:.0e} of the smallest possible"
+    status = Status("optimal" if run.status.ok else run.status.code, message, run.status.ok)
     return Y, proof, status, run.n_iter, run.best.y
 
 
-def _clipped(G: Matrix, a: float) -> Ended:
+def _clipped(G: Matrix, a: float, rank: int | None) -> Ended:
+    if rank is not None and a > 0:
+        raise InputError("rank cannot be combined with min_eigenvalue; leave one out")
     w, U = np.linalg.eigh(G)
     up = np.maximum(w, a)
+    if rank is not None:
+        up[: max(len(w) - rank, 0)] = 0.0
     F = U * np.sqrt(up)
     distance = float(np.sum(np.square(up - w)))
-    status = Status("optimal", "eigenvalues below the floor raised")
+    status = Status("optimal", "eigenvalues below the floor raised" if rank is None else "largest eigenvalues kept")
     return F @ F.T, Proof(distance, distance, "eigenvalues"), status, 1, None
 
 
@@ -184,8 +194,8 @@ def _refuse_special(keep: str, alive: Mask, source: Labelled, notes: list[str]) 
     if not alive.all():
         i = int(np.argmin(alive))
         raise InputError(
-            f"{source.place(i, i)} = 0: a variable without variance has no place beside weights, fixed, lower, upper, "
-            "block or unknown entries; leave it out"
+            f"{source.place(i, i)} = 0: a variable without variance cannot be combined with weights, fixed, lower, "
+            "upper, block or unknown entries; leave it out"
         )
 
 

@@ -12,7 +12,8 @@ from scipy.sparse.linalg import LinearOperator, cg
 from simcomplete._correlation.dual import SINGLE, Dual
 from simcomplete._correlation.held import Held
 from simcomplete._correlation.psd import positive_ones
-from simcomplete._types import Matrix, Vector
+from simcomplete._rows.xp import Array, astype, is_float32, like, namespace, to_numpy
+from simcomplete._types import Vector
 
 DENSE = 0.5  # where this share of the entries among the rows is held, they are taken for a block
 
@@ -34,15 +35,19 @@ class Sides:
     between: Any
 
     @classmethod
-    def of(cls, w: Vector, U: Matrix) -> Sides:
+    def of(cls, w: Vector, U: Array) -> Sides:
         """Both sides of a decomposition."""
-        up = positive_ones(w)
-        kind = np.float32 if len(U) >= SINGLE else np.float64
-        V: Any = U.astype(kind, copy=False)
-        v: Any = w.astype(kind, copy=False)
-        A, B = V[:, up], V[:, ~up]
-        tau = v[up][:, None] / (v[up][:, None] - v[~up])
+        k = int(np.sum(~positive_ones(w)))
+        V: Any = astype(U, namespace(U).float32) if len(w) >= SINGLE else U
+        v: Any = like(w.astype(np.float32 if is_float32(V) else np.float64), V)
+        A, B = V[:, k:], V[:, :k]
+        tau = v[k:][:, None] / (v[k:][:, None] - v[:k])
         return cls(A, B, tau, *((A, B, tau) if A.shape[1] <= B.shape[1] else (B, A, (1 - tau).T)))
+
+    @property
+    def kind(self) -> type[np.floating[Any]]:
+        """NumPy's type of the same precision."""
+        return np.float32 if is_float32(self.A) else np.float64
 
     def half(self, M: Any) -> Any:
         """Half of the derivative from the side of `fewer`, for M = fewer^T Z; from B, what is missing to all of Z."""
@@ -50,8 +55,8 @@ class Sides:
 
     def squares(self) -> tuple[Any, Any, Any]:
         """Row sums of A * A, (A * A) tau and B * B: what the diagonal of the derivative is made of."""
-        A2 = np.square(self.A)
-        return np.sum(A2, axis=1), A2 @ self.tau, np.square(self.B)
+        A2, B2 = self.A * self.A, self.B * self.B
+        return namespace(A2).sum(A2, axis=1), A2 @ self.tau, B2
 
 
 def direction(here: Dual, held: Held, size: float, tol: float) -> Vector:
@@ -61,11 +66,12 @@ def direction(here: Dual, held: Held, size: float, tol: float) -> Vector:
     # Levenberg's term: V is singular where U_a has a zero row; it vanishes with the gradient, so that the end is quick.
     ridge = min(1e-3, 0.1 * missed)
 
+    part = derivative(sides, held)
+
     def product(h: Vector) -> Vector:
         h = h.ravel()
-        M = held.left(sides.fewer, h.astype(sides.A.dtype, copy=False))
-        part = 2 * held.entries(sides.fewer, sides.half(M).T)
-        V_h: Vector = (part if sides.fewer is sides.A else h - part) + ridge * h
+        of_fewer = part(h.astype(sides.kind, copy=False))
+        V_h: Vector = (of_fewer if sides.fewer is sides.A else h - of_fewer) + ridge * h
         return V_h
 
     n = len(here.y)
@@ -73,9 +79,25 @@ def direction(here: Dual, held: Held, size: float, tol: float) -> Vector:
     V, inverse = (LinearOperator((n, n), f, dtype=here.gradient.dtype) for f in (product, scaled))
     # Far from the optimum a rough direction is as good; near it the error is to fall with the square of the deviation,
     # or to what the tolerance asks for.
-    enough = min(0.1, max(0.1 * missed, 0.1 * tol / max(missed, tol, 1e-300), 1e-6))
+    enough = min(0.1, max(missed, 0.3 * tol / max(missed, tol, 1e-300), 1e-6))
     d: Vector = cg(V, -here.gradient, rtol=enough, maxiter=100, M=inverse)[0]
     return d if float(d @ here.gradient) < 0 else -here.gradient
+
+
+def derivative(sides: Sides, held: Held) -> Callable[[Vector], Vector]:
+    """Held entries of the derivative along Z(h) from the side of `fewer`; from B, what is missing to h.
+
+    For the diagonal alone, with F that side and P = F F^T, the part within it is (P * P) h.
+    """
+    if len(held.among):
+        return lambda h: 2 * held.entries(sides.fewer, sides.half(held.left(sides.fewer, h)).T)
+    within = (sides.fewer @ sides.fewer.T) ** 2
+
+    def part(h: Vector) -> Vector:
+        across = sides.fewer @ (sides.between * (held.left(sides.fewer, h) @ sides.more))
+        return to_numpy(within @ like(h, within)) + 2 * held.entries(across, sides.more)
+
+    return part
 
 
 def preconditioner(sides: Sides, held: Held, ridge: float) -> Callable[[Vector], Vector]:
@@ -85,7 +107,7 @@ def preconditioner(sides: Sides, held: Held, ridge: float) -> Callable[[Vector],
     Q = I - P, which the eigenvectors of P make diagonal. A block that is nearly singular makes P so, too.
     """
     sums, mixed, B2 = sides.squares()
-    diagonal: Vector = sums**2 + 2 * np.sum(mixed * B2, axis=1) + ridge
+    diagonal: Vector = to_numpy(sums**2 + 2 * namespace(B2).sum(mixed * B2, axis=1)) + ridge
     R, n = held.among, held.n
     if not len(R):
         return lambda x: np.asarray(x.ravel() / diagonal)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcomplete._correlation.psd import positive_ones, psd_gram
-from simcomplete._types import Matrix, Vector
+from simcomplete._rows.xp import Array, like
+from simcomplete._types import Vector
 
 SINGLE = 300  # from this size on, what need not be exact is done in single precision, at half the cost
 
@@ -17,23 +18,33 @@ class Dual:
     """A point of the dual: multipliers y, the eigenpairs of S0 + Z(y), theta and its gradient, the step to it.
 
     `matrix` is the positive part at a point next to y, where that was found without eigenpairs of its own (`refined`);
-    the gradient is then that of this matrix.
+    the gradient is then that of this matrix. Matrices are NumPy's or of another library, vectors always NumPy's.
     """
 
     y: Vector
     w: Vector
-    U: Matrix
+    U: Array
     theta: float
     gradient: Vector
     step: float = 1.0
-    matrix: Matrix | None = None
+    matrix: Array | None = None
 
-    def primal(self) -> Matrix:
+    def primal(self) -> Array:
         """(S0 + Z(y))_+."""
         if self.matrix is not None:
             return self.matrix
-        up = positive_ones(self.w)
-        return psd_gram(self.U[:, up] * np.sqrt(self.w[up]))
+        k = self.below
+        return psd_gram(self.U[:, k:] * like(np.sqrt(self.w[k:]), self.U))
+
+    def negative(self) -> Array:
+        """(S0 + Z(y))_+ - (S0 + Z(y)): positive semi-definite, and the multiplier of the eigenvalues."""
+        k = self.below
+        return psd_gram(self.U[:, :k] * like(np.sqrt(np.maximum(-self.w[:k], 0.0)), self.U))
+
+    @property
+    def below(self) -> int:
+        """How many eigenvalues are not positive: those of the first columns of U."""
+        return int(np.sum(~positive_ones(self.w)))
 
     @property
     def deviation(self) -> float:

@@ -20,7 +20,7 @@ from simcomplete._types import Matrix, Vector
 
 @dataclass(frozen=True)
 class Estimate:
-    """A correlation or covariance matrix of samples with gaps.
+    """Estimate of a correlation or covariance matrix from samples with missing values.
 
     Attributes
     ----------
@@ -29,12 +29,12 @@ class Estimate:
     kind : {"correlation", "covariance"}
         What it is.
     sample : array of shape (d, d)
-        What intervals are about: the matrix that the samples would have without gaps, as it is expected. The same as
-        `values` unless these were shrunk or have a floor for eigenvalues.
+        The expected matrix of the same samples without gaps, which the intervals are for. Equal to `values` unless
+        these were shrunk or have a bound on eigenvalues.
     deviation : array of shape (d, d)
-        How far the model says that `sample` is off by missing values, as a standard deviation.
+        Standard deviation of the error of `sample` due to missing values, by the model.
     errors : function
-        From a share to how many of these deviations the errors of that share do not exceed, learnt by hiding values.
+        Maps a share to a number of deviations that this share of the errors does not exceed, learnt by hiding values.
     location : array of shape (d,)
         Means of the variables.
     common : array of shape (d, d)
@@ -44,7 +44,7 @@ class Estimate:
     shrinkage : float
         The share of the target in `values`, 0 where nothing was shrunk.
     notes : tuple of str
-        What the data are to be read with: variables that never change, samples without a value.
+        Remarks on the data: constant variables, samples without a value.
     labels : list of str, optional
         Names of the variables, of a frame.
 
@@ -80,25 +80,25 @@ class Estimate:
     def interval(self, level: float = 0.9) -> tuple[Any, Any]:
         """Lower and upper ends, entry by entry, in the kind of `matrix`.
 
-        They say how far gaps may have moved an entry from that of samples without gaps; that another sample would have
-        another matrix is not in them. Entries whose values are all there have intervals of length 0.
+        They are for the matrix of the same samples without gaps, and do not include sampling error. Entries without
+        missing values have intervals of length 0.
 
         Parameters
         ----------
         level : float
-            The share of entries that are to be inside, between 0 and 1.
+            The share of entries that should be inside, between 0 and 1.
         """
         half = self.errors(check_number(level, "level", 0.0, 1.0)) * self.deviation
         low, high = self.sample - half, self.sample + half
         if self.kind == "correlation":
-            low, high = np.maximum(low, -1.0), np.minimum(high, 1.0)
+            low, high = np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0)
         else:
             d = np.diag_indices(len(low))
             low[d] = np.maximum(low[d], 0.0)
         return self.wrap(low), self.wrap(high)
 
     def repaired_pairwise(self) -> Repair:
-        """The valid matrix nearest to pandas' estimate: the other way to a valid matrix, to compare with."""
+        """The valid matrix nearest to pandas' estimate, for comparison."""
         if self.kind == "correlation":
             return nearest_correlation(self.pairwise, progress=False)
         return nearest_covariance(self.pairwise, progress=False)
@@ -109,7 +109,7 @@ class Estimate:
         return float(eigvalsh(self.values, subset_by_index=(0, 0))[0])
 
     def summary(self) -> dict[str, Any]:
-        """Everything small, as plain values for JSON."""
+        """A summary, as plain values for JSON."""
         upper = np.triu_indices(len(self.values), 1)
         few = self.common[upper]
         half = self.errors(0.9) * self.deviation[upper]

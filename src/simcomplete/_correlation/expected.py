@@ -18,7 +18,7 @@ from simcomplete._posterior.all_rows.packing import IncompleteRows, from_triangl
 from simcomplete._types import Mask, Matrix, Vector
 
 MOST_FACTORS = 24  # or half of the variables; loadings have priors, so that more factors than needed only take time
-USUAL_VALUES = 4.0  # further values of usual size that the size of a row is judged with
+USUAL_VALUES = 4.0  # further values of usual size that the size of a row is estimated with
 CLOSEST = 0.95  # share of a value that its own row may explain of it
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from simcomplete._correlation.constraints import constraints
+from simcomplete._correlation.constraints import constraints, count_up_to
 from simcomplete._correlation.given import given_correlation
 from simcomplete._correlation.nearest import repaired
 from simcomplete._correlation.repair import Proof, Repair
@@ -14,14 +14,13 @@ from simcomplete._correlation.solve import Solved, solve_nearest
 from simcomplete._correlation.starts import best_of, leading_factors
 from simcomplete._method.iterate import Limits
 from simcomplete._result.status import Status
-from simcomplete._rows.validate import check_rank
 from simcomplete._types import Matrix
 
 DRAWN_STARTS = 4
 
 
 def factor_correlation(A: Any, k: int, *, rescale: bool = False, progress: bool | None = None) -> Repair:
-    """The nearest correlation matrix of the form V V^T + diagonal, V with k columns and rows no longer than 1.
+    """Find the nearest correlation matrix of the form V V^T + diagonal, k columns in V, rows of length at most 1.
 
     Parameters
     ----------
@@ -49,12 +48,12 @@ def factor_correlation(A: Any, k: int, *, rescale: bool = False, progress: bool 
     array([[0.9, 0.8, 0.7]])
     """
     given = given_correlation(A, rescale=rescale)
-    k = check_rank(k, given.n)
-    told = constraints(given, None, None, None, None, None, 0.0)
+    k = count_up_to(k, "k", given.n, "number of factors")
+    conditions = constraints(given, None, None, None, None, None, 0.0)
     h2 = np.where(given.known, 1.0, 0.0)
     np.fill_diagonal(h2, 0.0)
     bound = solve_nearest(
-        given, told, 1e-10, Limits(max_iter=100, progress=progress, label="nearest correlation"), None
+        given, conditions, 1e-10, Limits(max_iter=100, progress=progress, label="nearest correlation"), None
     )
 
     def value(W: Matrix) -> tuple[float, Matrix]:

@@ -9,11 +9,13 @@ import numpy as np
 
 from simcomplete._correlation.labels import Labelled, opened
 from simcomplete._rows.budget import require
+from simcomplete._rows.square import refuse_distances
+from simcomplete._rows.validate import ASYMMETRY, unlike
 from simcomplete._types import Mask, Matrix
 from simcomplete.errors import InputError
 
-ASYMMETRY = 1e-8  # of the largest entry: rounding, which is mended; more is an error
 LARGE = 1e3  # no estimate of a correlation is beyond
+SIZES = (1e-150, 1e150)  # of the largest entry: squared distances of others are beyond the range of numbers
 
 
 @dataclass(frozen=True)
@@ -42,13 +44,20 @@ def read_symmetric(A: Any, name: str = "A") -> tuple[Labelled, Matrix, list[str]
     if one_sided.any():
         notes.append(f"{int(one_sided.sum())} entries were missing on one side of the diagonal: taken from the other")
         S = np.where(one_sided, S.T, S)
+    largest = float(np.nanmax(np.abs(S), initial=0.0))
+    if largest > 0 and not SIZES[0] <= largest <= SIZES[1]:
+        raise InputError(
+            f"the largest entry of {name} is {largest:.1e}, and squares of its distances would be beyond the range of "
+            f"numbers; give {name} in other units, such as {name} / {largest:.0e}"
+        )
     gap = np.abs(S - S.T)
     worst = float(np.nanmax(gap, initial=0.0))
-    if worst > ASYMMETRY * float(np.nanmax(np.abs(S), initial=0.0)):
+    if worst > ASYMMETRY * largest:
         i, j = (int(x) for x in np.unravel_index(int(np.nanargmax(gap)), gap.shape))
+        one, other = unlike(float(S[i, j]), float(S[j, i]))
         raise InputError(
-            f"{name} is not symmetric: {source.place(i, j, name)} = {S[i, j]:.6g} but {source.place(j, i, name)} = "
-            f"{S[j, i]:.6g}; give ({name} + {name}.T) / 2 if that is meant"
+            f"{name} is not symmetric: {source.place(i, j, name)} = {one} but {source.place(j, i, name)} = "
+            f"{other}; give ({name} + {name}.T) / 2 if that is meant"
         )
     if worst > 0:
         notes.append(f"made symmetric: entries and their mirror images differed by up to {worst:.1e}")
@@ -59,6 +68,7 @@ def read_symmetric(A: Any, name: str = "A") -> tuple[Labelled, Matrix, list[str]
 def given_correlation(A: Any, *, rescale: bool = False) -> Given:
     """Read a matrix that is to become a correlation matrix."""
     source, S, notes = read_symmetric(A)
+    refuse_distances(np.nan_to_num(S), "A")
     n, d = len(S), np.diag(S).copy()
     negative = np.flatnonzero(d < 0)
     if len(negative):
@@ -76,8 +86,8 @@ def given_correlation(A: Any, *, rescale: bool = False) -> Given:
     if len(beyond):
         i, j = map(int, beyond[0])
         raise InputError(
-            f"{source.place(i, j)} = {off[i, j]:.4g} is no correlation; rescale=True divides by standard deviations, "
-            "and nearest_covariance repairs a covariance matrix"
+            f"{source.place(i, j)} = {off[i, j]:.4g} is not a correlation; rescale=True divides by standard "
+            "deviations, and nearest_covariance repairs a covariance matrix"
         )
     odd = ~(np.abs(d - 1) <= 1e-12)
     if odd.any():
@@ -89,17 +99,23 @@ def given_correlation(A: Any, *, rescale: bool = False) -> Given:
         )
     unknown = np.isnan(off)
     if unknown.any():
-        notes.append(f"{int(unknown.sum()) // 2} unknown pairs (NaN) have weight 0: any value that is valid")
+        notes.append(unknown_note(int(unknown.sum()) // 2))
     values = np.where(unknown, 0.0, off)
     np.fill_diagonal(values, 1.0)
     return Given(source, values, ~unknown, S, tuple(notes))
+
+
+def unknown_note(count: int) -> str:
+    """What is told of pairs with NaN."""
+    pairs = "1 unknown pair (NaN) has" if count == 1 else f"{count} unknown pairs (NaN) have"
+    return f"{pairs} weight 0: any value that is valid"
 
 
 def _rescaled(source: Labelled, S: Matrix, d: Matrix) -> Matrix:
     bad = np.flatnonzero(~(d > 0))
     if len(bad):
         i = int(bad[0])
-        raise InputError(f"{source.place(i, i)} = {d[i]:.6g} is no variance to divide by; give a positive one")
+        raise InputError(f"{source.place(i, i)} = {d[i]:.6g} is not a variance to divide by; give a positive one")
     root = np.sqrt(d)
     scaled: Matrix = S / np.outer(root, root)
     np.fill_diagonal(scaled, 1.0)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simcomplete._rows.xp import Array, is_numpy, like, namespace, to_numpy
 from simcomplete._types import Mask, Matrix, Positions, Vector
 
 ROOT = 2.0**0.5  # an entry off the diagonal stands for two; a float of Python, which leaves single precision single
@@ -37,14 +38,19 @@ class Held:
     @classmethod
     def of(cls, values: Matrix, which: Mask | None = None) -> Held:
         """The diagonal of `values`, and its entries where `which` (or its transpose) is True."""
-        b = np.diag(values)
+        b = np.diag(values).copy()
         if which is None:
-            none = np.zeros(0, dtype=np.int64)
-            return cls(b.copy(), none, none, none)
+            return cls.diagonal(b)
         rows, cols = np.nonzero(np.triu(which | which.T, 1))
         among, places = np.unique(np.concatenate([rows, cols]), return_inverse=True)
         target = np.concatenate([b, ROOT * values[rows, cols]])
         return cls(target, among, places[: len(rows)], places[len(rows) :])
+
+    @classmethod
+    def diagonal(cls, b: Vector) -> Held:
+        """The diagonal alone."""
+        none = np.zeros(0, dtype=np.int64)
+        return cls(b, none, none, none)
 
     @property
     def n(self) -> int:
@@ -64,15 +70,17 @@ class Held:
             Z[np.ix_(self.among, self.among)] += self.block(v)
         return Z
 
-    def left(self, F: Matrix, v: Vector) -> Matrix:
+    def left(self, F: Array, v: Vector) -> Array:
         """F^T matrix(v), without the zeros of the matrix."""
-        M = F.T * v[: self.n]
+        M = F.T * like(v[: self.n], F)
         if len(self.among):
             M[:, self.among] += F[self.among].T @ self.block(v)
         return M
 
-    def entries(self, F: Matrix, G: Matrix) -> Vector:
+    def entries(self, F: Array, G: Array) -> Vector:
         """The held entries of F G^T, which is symmetric, or of its symmetric part."""
+        if not is_numpy(F):  # of another library, for problems without entries to hold
+            return to_numpy(namespace(F).sum(F * G, axis=1))
         diagonal: Vector = np.einsum("ij,ij->i", F, G)
         if not len(self.among):
             return diagonal

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simcomplete._rows.validate import as_array
-from simcomplete._rows.xp import to_numpy
+from simcomplete._rows.xp import is_array, is_dask, is_numpy, like, to_numpy
 from simcomplete._types import Matrix
 from simcomplete.errors import InputError
 
@@ -27,16 +27,27 @@ class Labelled:
         """A cell in words."""
         return place(self.labels, i, j, name)
 
-    def aligned(self, labels: list[str] | None, name: str) -> Matrix:
-        """The values in the order of other labels, where both have some."""
+    def aligned(self, labels: list[str] | None, name: str, *, some: bool = False) -> Matrix:
+        """The values in the order of other labels, where both have labels; with `some`, NaN where a label is missing.
+
+        Examples
+        --------
+        >>> Labelled(np.array([[1.0, 0.3], [0.3, 1.0]]), ["c", "a"]).aligned(["a", "b", "c"], "fixed", some=True)
+        array([[1. , nan, 0.3],
+               [nan, nan, nan],
+               [0.3, nan, 1. ]])
+        """
         if labels is None or self.labels is None or self.labels == labels:
             return self.values
-        if sorted(self.labels) != sorted(labels) or len(set(labels)) < len(labels):
-            raise InputError(
-                f"{name} and A have different labels: {differing(self.labels, labels)}; give the same ones"
-            )
-        order = [self.labels.index(label) for label in labels]
-        return self.values[np.ix_(order, order)]
+        own = sorted(self.labels)
+        known = set(own) <= set(labels) if some else own == sorted(labels)
+        if not known or len(set(labels)) < len(labels) or len(set(own)) < len(own):
+            differ = differing(self.labels, labels, (name, "A"))
+            raise InputError(f"{name} and A have different labels: {differ}; give {'some of ' * some}those of A")
+        place = [labels.index(label) for label in self.labels]
+        whole = np.full((len(labels), len(labels)), np.nan)
+        whole[np.ix_(place, place)] = self.values
+        return whole
 
 
 def place(labels: list[str] | None, i: int, j: int, name: str = "A") -> str:
@@ -65,18 +76,16 @@ def opened(A: Any, name: str = "A") -> Labelled:
         return _of_polars(A, name)
     if hasattr(A, "columns") and hasattr(A, "to_numpy"):
         return _of_table(A, name)
+    if is_array(A) and not is_numpy(A) and not is_dask(A):
+        return Labelled(_square(to_numpy(A), name), wrap=lambda X: like(X, A))
     return Labelled(_square(A, name))
 
 
-def differing(rows: list[str], columns: list[str]) -> str:
+def differing(rows: list[str], columns: list[str], where: tuple[str, str] = ("rows", "columns")) -> str:
     """The first labels that only one side has, in words."""
     only = [sorted(set(one) - set(other))[:3] for one, other in ((rows, columns), (columns, rows))]
-    told = [
-        f"{', '.join(map(repr, some))} only in {where}"
-        for some, where in zip(only, ("rows", "columns"), strict=True)
-        if some
-    ]
-    return "; ".join(told) or "a label occurs more than once"
+    message = [f"{', '.join(map(repr, some))} only in {side}" for some, side in zip(only, where, strict=True) if some]
+    return "; ".join(message) or "a label occurs more than once"
 
 
 def _of_pandas(A: Any, name: str) -> Labelled:
@@ -138,8 +147,8 @@ def _square(A: Any, name: str) -> Matrix:
         )
     dimensions = len(A.shape) if hasattr(A, "shape") else np.ndim(A)
     if dimensions != 2:
-        told = f"{dimensions} dimension{'s' * (dimensions != 1)}"
-        raise InputError(f"{name} has {told}; a square matrix is needed, one row per variable")
+        message = f"{dimensions} dimension{'s' * (dimensions != 1)}"
+        raise InputError(f"{name} has {message}; a square matrix is needed, one row per variable")
     values = np.array(to_numpy(as_array(A, name)), dtype=np.float64)
     if values.ndim != 2 or values.shape[0] != values.shape[1] or values.shape[0] == 0:
         raise InputError(f"{name} has shape {values.shape}; a square matrix is needed, one row per variable")

@@ -31,6 +31,7 @@ from simcomplete._correlation.contradiction import violation
 from simcomplete._correlation.direction import Sides
 from simcomplete._correlation.newton import QUIET, stop_at
 from simcomplete._correlation.psd import positive_ones, psd_gram
+from simcomplete._correlation.weighted import Weighted
 from simcomplete._method.iterate import Facts, Limits, Run, iterate
 from simcomplete._result.status import Status
 from simcomplete._types import Mask, Matrix, Vector
@@ -39,33 +40,7 @@ INNER = 30  # steps of Newton's method for one Z
 HALVINGS = 25  # of a step that does not lower the augmented Lagrangian
 PENALTY = 2.0  # c to begin with
 SLOW, FASTER = 0.3, 3.0  # c grows by the second where what is missed does not fall by the first
-
-
-@dataclass(frozen=True)
-class Weighted:
-    """The problem: A, squared weights with largest 1, bounds for every entry (equal where held), the floor a."""
-
-    A: Matrix
-    h2: Matrix
-    low: Matrix
-    high: Matrix
-    floor: float
-
-    @property
-    def free(self) -> Mask:
-        """Which entries may move."""
-        return self.low < self.high
-
-    def objective(self, X: Matrix) -> float:
-        """Half the weighted squared distance."""
-        return float(np.sum(self.h2 * np.square(X - self.A))) / 2
-
-    def bound(self, Z: Matrix) -> float:
-        """No valid X within the bounds has a smaller objective, whatever positive semi-definite Z is."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            x = np.where(self.h2 > 0, self.A + Z / self.h2, np.where(Z > 0, self.high, self.low))
-        x = np.clip(x, self.low, self.high)
-        return self.objective(x) - float(np.sum(Z * x)) + self.floor * float(np.trace(Z))
+MOST_PENALTY = 1e6  # beyond, rounding decides
 
 
 @dataclass(frozen=True)
@@ -112,7 +87,7 @@ def augmented(
         aim = max(0.3 * tol, min(0.1 * here.missed, 1e-2))
         X, Z, slope, made = minimised(problem, here, aim)
         missed = float(np.max(np.abs(Z - here.Z))) / here.c
-        c = here.c if missed < SLOW * here.missed else FASTER * here.c
+        c = here.c if missed < SLOW * here.missed else min(FASTER * here.c, MOST_PENALTY)
         return AugmentedPoint(X, Z, c, missed, slope, here.made + made)
 
     def measure(here: AugmentedPoint) -> Facts:
@@ -183,6 +158,11 @@ def newton_step(problem: Weighted, here: Merit, free: Mask, c: float, slope: flo
     V = LinearOperator((n * n, n * n), product, dtype=kind)
     M = LinearOperator((n * n, n * n), lambda x: (x.reshape(n, n) / scale).ravel(), dtype=kind)
     enough = min(0.2, max(1e-2, slope, 0.3 * aim / slope))
-    d = cg(V, (-here.gradient * free).astype(kind).ravel(), rtol=enough, maxiter=200, M=M)[0]
-    D: Matrix = d.reshape(n, n).astype(np.float64)
+    # In units of the slope: squares of small numbers would be 0 in single precision.
+    down = (-here.gradient * free / slope).astype(kind).ravel()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        d = cg(V, down, rtol=enough, maxiter=200, M=M)[0]
+    if not np.isfinite(d).all():  # singular to the last digit: the scaled gradient leads down as well
+        d = M @ down
+    D: Matrix = d.reshape(n, n).astype(np.float64) * slope
     return (D + D.T) / 2

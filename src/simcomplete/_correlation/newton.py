@@ -23,16 +23,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 
 from simcomplete._correlation.contradiction import proved_violation
 from simcomplete._correlation.direction import direction
 from simcomplete._correlation.dual import SINGLE, Dual
 from simcomplete._correlation.held import Held
-from simcomplete._correlation.psd import positive_ones
+from simcomplete._correlation.psd import decomposed, positive_ones
 from simcomplete._correlation.refined import NEAR, refined
 from simcomplete._method.iterate import Facts, Limits, Run, Stop, iterate
 from simcomplete._result.status import Status
+from simcomplete._rows.xp import Array, astype, copied, diagonal, is_float32, like, namespace, set_diagonal
 from simcomplete._types import Mask, Matrix, Vector
 
 HALVINGS = 30  # of a step that does not lower theta enough
@@ -45,21 +45,21 @@ FAR = 30.0  # multipliers above this may be on their way to infinity: constraint
 
 
 def newton(
-    S0: Matrix,
+    S0: Array,
     b: Vector,
     tol: float = 1e-10,
     limits: Limits = QUIET,
     *,
     held: Mask | None = None,
     values: Matrix | None = None,
-    start: Vector | None = None,
-) -> tuple[Matrix, Run[Dual]]:
+    start: Vector | Dual | None = None,
+) -> tuple[Array, Run[Dual]]:
     """Semismooth Newton method on the dual: some six eigendecompositions, quadratic at the end.
 
     Parameters
     ----------
     S0 : array of shape (n, n)
-        Symmetric.
+        Symmetric. Without entries to hold, an array of any library: the work is done there, on its device.
     b : array of shape (n,)
         The diagonal to have, above 0.
     tol : float
@@ -70,8 +70,8 @@ def newton(
         True where an entry off the diagonal is held.
     values : array of shape (n, n), optional
         What held entries are to be, instead of those of S0.
-    start : array, optional
-        Multipliers of a similar problem, `run.best.y` there.
+    start : array or Dual, optional
+        Multipliers of a similar problem, `run.best.y` there; or a point of this one, whose eigenpairs are used again.
 
     Returns
     -------
@@ -93,10 +93,13 @@ def newton(
            [0.9  , 1.   , 0.624],
            [0.221, 0.624, 1.   ]])
     """
-    size, squares = float(b.max()), float(np.sum(S0 * S0))
-    target = (S0 if values is None else values).copy()
-    np.fill_diagonal(target, b)
-    constraints = Held.of(target, held)
+    size, squares = float(b.max()), float(namespace(S0).sum(S0 * S0))
+    if held is None:
+        constraints = Held.diagonal(b)
+    else:
+        target = (S0 if values is None else values).copy()
+        np.fill_diagonal(target, b)
+        constraints = Held.of(target, held)
     climb = Climb(S0, constraints, size, squares, tol)
 
     def measure(here: Dual) -> Facts:
@@ -105,7 +108,7 @@ def newton(
             facts["contradiction"] = proved_violation(constraints, here.y)[0]
         return facts
 
-    first = climb.first(start) if len(S0) < SINGLE else climb.roughly(start)
+    first = climb.begin(start)
     run = iterate(first, climb.step, measure=measure, stop=stop_at(tol * size), limits=limits)
     return run.best.primal(), run
 
@@ -114,22 +117,42 @@ def newton(
 class Climb:
     """The dual problem: its value and gradient anywhere, and a step towards its optimum."""
 
-    S0: Matrix
+    S0: Array
     held: Held
     size: float
     squares: float
     tol: float
 
+    @property
+    def kind(self) -> type[np.floating[Any]]:
+        """NumPy's type of the precision of S0."""
+        return np.float32 if is_float32(self.S0) else np.float64
+
     def at(self, y: Vector, step: float = 1.0) -> Dual:
         """The point y of the dual, in the precision of S0."""
-        w, U = eigh(self.S0 + self.held.matrix(y), driver="evd", check_finite=False, overwrite_a=True)
+        if len(self.held.among):
+            T = self.S0 + self.held.matrix(y)
+        else:
+            T = copied(self.S0)
+            set_diagonal(T, diagonal(T) + like(y, T))
+        w, U = decomposed(T, overwrite=True)
         return self._with(y, w, U, step)
 
-    def _with(self, y: Vector, w: Vector, U: Matrix, step: float = 1.0) -> Dual:
+    def begin(self, start: Vector | Dual | None) -> Dual:
+        """The first point in double precision: from eigenpairs that are there, or after rough steps if S0 is large."""
+        large = self.held.n >= SINGLE
+        if isinstance(start, Dual):  # of the same S0 + Z(y), maybe with other entries held
+            here = self._with(start.y, start.w, start.U)
+            if not large or here.deviation <= ROUGH * self.size:
+                return here
+            start = start.y
+        return self.roughly(start) if large else self.first(start)
+
+    def _with(self, y: Vector, w: Vector, U: Array, step: float = 1.0) -> Dual:
         up = positive_ones(w)
         theta = float(np.sum(np.square(w[up], dtype=np.float64))) / 2 - float(self.held.target @ y)
-        F = U[:, up]
-        return Dual(y, w, U, theta, self.held.entries(F, F * w[up]) - self.held.target, step)
+        F = U[:, int(np.sum(~up)) :]
+        return Dual(y, w, U, theta, self.held.entries(F, F * like(w[up], F)) - self.held.target, step)
 
     def first(self, start: Vector | None) -> Dual:
         """The point to begin with: the one given, or the best of those where all of the diagonal moves alike.
@@ -138,7 +161,7 @@ class Climb:
         """
         if start is not None:
             return self.at(start)
-        here = self.at(np.zeros(len(self.held.target), dtype=self.S0.dtype))
+        here = self.at(np.zeros(len(self.held.target), dtype=self.kind))
         n, w = self.held.n, here.w
         c = shift_to_trace(w, float(np.sum(self.held.target[:n])))
         return self._with(np.concatenate([np.full(n, c, w.dtype), here.y[n:]]), w + c, here.U)
@@ -146,12 +169,12 @@ class Climb:
     def step(self, here: Dual) -> Dual:
         """One step of Newton's method, halved until theta falls."""
         d = direction(here, self.held, self.size, self.tol)
-        if self.S0.dtype == np.float64 and here.deviation <= NEAR * self.size:
+        if self.kind is np.float64 and here.deviation <= NEAR * self.size:
             last = refined(here, self.held, d)
             if last is not None and last.deviation <= self.tol * self.size:
                 return last
         slope = float(d @ here.gradient)
-        noise = 8 * np.finfo(self.S0.dtype).eps * (self.squares + abs(here.theta))
+        noise = 8 * np.finfo(self.kind).eps * (self.squares + abs(here.theta))
         gamma = 1.0
         for _ in range(HALVINGS):
             found = self.at(here.y + gamma * d, gamma)
@@ -163,7 +186,7 @@ class Climb:
     def roughly(self, start: Vector | None, most: int = 12) -> Dual:
         """The point after the first steps in single precision, for as long as they come nearer: half the time."""
         single = Climb(
-            self.S0.astype(np.float32),
+            astype(self.S0, namespace(self.S0).float32),
             replace(self.held, target=self.held.target.astype(np.float32)),
             self.size,
             self.squares,
@@ -206,11 +229,11 @@ def stop_at(small: float) -> Stop:
         if deviation <= small:
             return Status("converged", f"no constraint is missed by more than {deviation:.1e}")
         if facts.get("contradiction", 0.0) > 0:
-            told = f"the entries to hold contradict each other: one must move by {facts['contradiction']:.2g} at least"
-            return Status("infeasible", told, ok=False)
+            message = f"the fixed entries contradict each other: one must move by {facts['contradiction']:.2g} at least"
+            return Status("infeasible", message, ok=False)
         if facts.get("step") == 0:
-            told = f"rounding leaves no further step; constraints are missed by up to {deviation:.1e}"
-            return Status("stalled", told, ok=deviation <= 1e4 * small)
+            message = f"rounding leaves no further step; constraints are missed by up to {deviation:.1e}"
+            return Status("stalled", message, ok=deviation <= 1e4 * small)
         return None
 
     return stop

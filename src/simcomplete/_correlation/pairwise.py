@@ -31,6 +31,18 @@ def pairwise_covariances(X: Matrix, centered: bool = False) -> tuple[Vector, Mat
     return np.zeros(X.shape[1]) if centered else means, C, V, counts
 
 
+def powers_of_two(X: Matrix) -> Vector:
+    """For every column the power of two that its largest value is about: divided by it, squares are in range.
+
+    Examples
+    --------
+    >>> powers_of_two(np.array([[3.0, 0.0, -1e300], [np.nan, 0.0, 1.0]])).tolist() == [2.0, 1.0, 2.0**996]
+    True
+    """
+    top = np.nan_to_num(np.abs(X)).max(axis=0, initial=0.0)
+    return np.ldexp(1.0, np.where(top > 0, np.frexp(top)[1] - 1, 0))
+
+
 def pairwise(X: Matrix, centered: bool = False, least: int = 2) -> tuple[Vector, Vector, Matrix]:
     """Means and variances of columns, and correlations over the rows that both columns have; NaN where too few.
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from simcomplete._rows.partial_eigen import eigenpairs_of
+from simcomplete._rows.xp import is_numpy, namespace, to_numpy
 from simcomplete._types import Matrix, Vector
 from simcomplete.errors import InputError
 
@@ -31,10 +35,10 @@ def psd_part(T: Matrix, positive: int | None = None) -> tuple[Matrix, int]:
     """
     n = len(T)
     if positive is not None and PART * (n - positive) <= n:
-        w, U = eigh(T, subset_by_value=(-np.inf, 0.0), check_finite=False)
+        w, U = eigenpairs_of(T, value=(-np.inf, 0.0), check_finite=False)
         return T + psd_gram(U * np.sqrt(-w)), n - len(w)
     if positive is not None and PART * positive <= n:
-        w, U = eigh(T, subset_by_value=(0.0, np.inf), check_finite=False)
+        w, U = eigenpairs_of(T, value=(0.0, np.inf), check_finite=False)
         return psd_gram(U * np.sqrt(w)), len(w)
     w, U = eigh(T, driver="evd", check_finite=False)
     up = positive_ones(w)
@@ -46,6 +50,23 @@ def positive_ones(w: Vector) -> NDArray[np.bool_]:
     # In single precision n times its rounding would cut eigenvalues that matter.
     rounding = (len(w) if w.dtype == np.float64 else 1) * np.finfo(w.dtype).eps
     return w > rounding * float(np.max(np.abs(w)))
+
+
+def decomposed(T: Any, *, overwrite: bool = False) -> tuple[Vector, Any]:
+    """Eigenvalues in NumPy, ascending, and eigenvectors where T is: NumPy, or another library and its device.
+
+    Examples
+    --------
+    >>> w, U = decomposed(np.diag([2.0, 1.0]))
+    >>> w, np.abs(U)
+    (array([1., 2.]), array([[0., 1.],
+           [1., 0.]]))
+    """
+    if is_numpy(T):
+        w, U = eigh(T, driver="evd", check_finite=False, overwrite_a=overwrite)
+        return w, U
+    w, U = namespace(T).linalg.eigh(T)
+    return to_numpy(w), U
 
 
 def psd_gram(F: Matrix) -> Matrix:

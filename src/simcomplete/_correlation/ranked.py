@@ -16,19 +16,19 @@ from simcomplete._types import Matrix
 DRAWN = 3  # starts at random besides the leading eigenvectors of A and of the nearest matrix of any rank
 
 
-def of_rank(given: Given, told: Constraints, k: int, limits: Limits) -> tuple[Solved, Matrix]:
+def of_rank(given: Given, conditions: Constraints, k: int, limits: Limits) -> tuple[Solved, Matrix]:
     """Minimise sum h_ij^2 (v_i . v_j - A_ij)^2 over unit vectors v_i of k numbers; the factor, too."""
     n, A = given.n, given.values
-    H = np.ones((n, n)) if told.elements is None else told.elements
-    H = H if told.rows is None else np.sqrt(np.outer(told.rows, told.rows))
+    H = np.ones((n, n)) if conditions.elements is None else conditions.elements
+    H = H if conditions.rows is None else np.sqrt(np.outer(conditions.rows, conditions.rows))
     h2 = np.where(given.known, np.square(H), 0.0)
     np.fill_diagonal(h2, 0.0)
     top = float(h2.max()) or 1.0
-    any_rank = solve_nearest(given, told, 1e-10, limits, None)
+    any_rank = solve_nearest(given, conditions, 1e-10, limits, None)
     rng = np.random.default_rng(0)
     starts = [
-        leading_factors(A, k),
-        leading_factors(any_rank.X, k),
+        _directed(leading_factors(A, k), rng),
+        _directed(leading_factors(any_rank.X, k), rng),
         *(rng.standard_normal((n, k)) for _ in range(DRAWN)),
     ]
 
@@ -45,12 +45,18 @@ def of_rank(given: Given, told: Constraints, k: int, limits: Limits) -> tuple[So
     X = V @ V.T
     np.fill_diagonal(X, 1.0)
     lower, kind = any_rank.proof.lower_bound, "the nearest matrix of any rank"
-    if told.rows is None and told.elements is None and given.known.all():
+    if conditions.rows is None and conditions.elements is None and given.known.all():
         tight = rank_bound(A, V)
         lower, kind = max((lower, kind), (tight, "dual with the rank"))
     proof = Proof.of(low * top, lower, kind, A * np.sqrt(top), made, agreed)
     message = f"{agreed} of {made} starts ended here; at most {proof.relative_gap:.1%} above the smallest possible"
     return Solved(X, proof, Status("local", message), 0, None), V
+
+
+def _directed(W: Matrix, rng: np.random.Generator) -> Matrix:
+    """Rows without a direction, as leading eigenvectors of an identity have them, get one: no step would."""
+    none = np.linalg.norm(W, axis=1) < 1e-8
+    return np.where(none[:, None], rng.standard_normal(W.shape), W) if none.any() else W
 
 
 def rank_bound(A: Matrix, V: Matrix) -> float:

@@ -15,9 +15,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcomplete._correlation.dual import Dual
+from simcomplete._correlation.dual import SINGLE, Dual
 from simcomplete._correlation.held import Held
-from simcomplete._correlation.psd import positive_ones, psd_gram
+from simcomplete._correlation.psd import psd_gram
+from simcomplete._rows.xp import astype, is_float32, like, namespace
 from simcomplete._types import Vector
 
 NEAR = 1e-6  # constraints that are missed by less may be met by it
@@ -38,17 +39,22 @@ def refined(here: Dual, held: Held, d: Vector) -> Dual | None:
     >>> bool(np.abs(found - (V * np.maximum(moved, 0)) @ V.T).max() < 1e-12)
     True
     """
-    up = positive_ones(here.w)
-    a, b = here.w[up], here.w[~up]
+    k = here.below
+    a, b = here.w[k:], here.w[:k]
     if not len(a) or not len(b):
         return None
     size = float(np.max(np.abs(d)))
     if float(a.min() - b.max()) < GAP * size or float(a.min()) < GAP * size:
         return None
-    A, B = here.U[:, up], here.U[:, ~up]
-    M = held.left(A, d)
-    root = np.sqrt(a)
+    V, scale = here.U, 1.0
+    if len(here.w) >= SINGLE:  # what is added is as small as d, so that half the digits are enough; in units of d
+        V, scale = astype(V, namespace(V).float32), size
+    A, B, kind = V[:, k:], V[:, :k], np.float32 if is_float32(V) else np.float64
+    M = held.left(A, (d / scale).astype(kind))
+    a, b = like(a.astype(kind), A), like(b.astype(kind), A)
+    root = a**0.5
     G = (M @ A) / (root[:, None] + root)
     K = (M @ B).T / (a - b[:, None])
-    F = A * root + A @ G + B @ (K * root)
+    added = astype(A @ G + B @ (K * root), namespace(here.U).float64)
+    F = here.U[:, k:] * like(np.sqrt(here.w[k:]), here.U) + scale * added
     return replace(here, gradient=held.entries(F, F) - held.target, matrix=psd_gram(F), step=1.0)

@@ -17,6 +17,7 @@ from simcomplete._types import Matrix, Vector
 from simcomplete.errors import InputError
 
 MOVES = 10  # entries that are listed
+ROUNDING = 1e-8  # changes that are smaller, as a share of the largest entry, are not listed
 TIED = 12  # digits to which changes are compared: what differs by rounding alone keeps its order
 
 
@@ -95,9 +96,9 @@ class Repair:
     status : Status
         How the run ended.
     certificate : Proof
-        How far it is from the nearest at most.
+        A bound on the distance from the nearest matrix.
     notes : tuple of str
-        Everything that was mended in the input: symmetrised, reordered, rescaled, unknown entries.
+        All corrections of the input: symmetrised, reordered, rescaled, unknown entries.
     labels : list of str, optional
         Names of the variables, of a frame.
     n_iter : int
@@ -170,10 +171,11 @@ class Repair:
         change = np.nan_to_num(self.change[rows, cols])
         most = np.argsort(-np.abs(change).round(TIED), kind="stable")[:MOVES]
         names: Any = self.labels or range(len(self.values))
+        small = ROUNDING * float(np.nanmax(np.abs(self.given), initial=0.0))
         return [
             Move(names[i], names[j], float(self.given[i, j]), float(self.values[i, j]), float(d))
             for i, j, d in zip(rows[most], cols[most], change[most], strict=True)
-            if d != 0
+            if abs(d) > small
         ]
 
     @cached_property
@@ -197,7 +199,7 @@ class Repair:
             ) from error
 
     def summary(self) -> dict[str, Any]:
-        """Everything small, as plain values for JSON."""
+        """A summary, as plain values for JSON."""
         return {
             "n": len(self.values),
             "distance": self.distance,

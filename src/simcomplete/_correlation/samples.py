@@ -9,15 +9,17 @@ import numpy as np
 from simcomplete._correlation.covariance import nearest_covariance
 from simcomplete._correlation.estimate import Estimate
 from simcomplete._correlation.expected import ExpectedRows
+from simcomplete._correlation.holdout import learnt_errors
 from simcomplete._correlation.moments import complete_moments
 from simcomplete._correlation.nearest import nearest_correlation
 from simcomplete._correlation.pairwise import pairwise, pairwise_covariances
-from simcomplete._correlation.rehearsed import learnt_errors
 from simcomplete._correlation.variables import Variables, read_variables
+from simcomplete._method.given import generator
 from simcomplete._rows.validate import check_number
 from simcomplete._types import Matrix
 from simcomplete.errors import InputError
 
+LARGEST_VARIANCE = 1e290  # of variances: intervals are a few deviations wide, and must stay within the range of numbers
 SHRINKAGES = (None, "ledoit_wolf")
 
 
@@ -29,10 +31,11 @@ def correlation(
     min_eigenvalue: float = 0.0,
     random_state: int = 0,
 ) -> Estimate:
-    """The correlation matrix that samples with gaps would have without them, with intervals.
+    """Estimate the correlation matrix of samples with missing values, with intervals.
 
-    Missing values are expected by a factor model of the variables, with the covariance they then have: the result is
-    valid, has values for pairs that no sample has both of, and of samples without gaps it is ``np.corrcoef``.
+    A factor model of the variables gives the expected values and products of missing values. The result is valid, also
+    has values for pairs of variables that were never observed together, and equals ``np.corrcoef`` if nothing is
+    missing.
 
     Parameters
     ----------
@@ -41,11 +44,11 @@ def correlation(
     by : {"columns", "rows"}
         Whether variables are in columns, or in rows.
     shrinkage : {None, "ledoit_wolf"}
-        Draw the result to the identity as Ledoit and Wolf do, for samples that are few.
+        Shrink the result towards the identity by the method of Ledoit and Wolf, for few samples.
     min_eigenvalue : float
         The smallest eigenvalue to have, from 0 to 0.999: the nearest matrix with it is returned.
     random_state : int
-        Of the values that are hidden to learn intervals.
+        Seed for the values that are hidden to learn intervals.
 
     Returns
     -------
@@ -81,9 +84,9 @@ def covariance(
     min_eigenvalue: float = 0.0,
     random_state: int = 0,
 ) -> Estimate:
-    """The covariance matrix that samples with gaps would have without them, with intervals.
+    """Estimate the covariance matrix of samples with missing values, with intervals.
 
-    Of samples without gaps it is ``np.cov``, divided by n - 1; with shrinkage it is that of scikit-learn, divided by n.
+    Without missing values it is ``np.cov``, divided by n - 1; with shrinkage it is that of scikit-learn, divided by n.
 
     Parameters
     ----------
@@ -92,11 +95,11 @@ def covariance(
     by : {"columns", "rows"}
         Whether variables are in columns, or in rows.
     shrinkage : {None, "ledoit_wolf"}
-        Draw the result to a multiple of the identity as Ledoit and Wolf do, for samples that are few.
+        Shrink the result towards a multiple of the identity by the method of Ledoit and Wolf, for few samples.
     min_eigenvalue : float
         The smallest eigenvalue that the correlation matrix of the result is to have, from 0 to 0.999.
     random_state : int
-        Of the values that are hidden to learn intervals.
+        Seed for the values that are hidden to learn intervals.
 
     Returns
     -------
@@ -129,7 +132,7 @@ def _checked(X: Any, by: str, shrinkage: str | None) -> Variables:
 
 def _estimated(data: Variables, kind: str, shrinkage: str | None, floor: float, random_state: int) -> Estimate:
     of_correlations = kind == "correlation"
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     rows = ExpectedRows.fit(data.Z) if np.isnan(data.Z).any() else None
     found = complete_moments(data.Z) if rows is None else rows.moments()
     errors = None if rows is None else learnt_errors(rows, rng, of_correlations=of_correlations)
@@ -137,7 +140,7 @@ def _estimated(data: Variables, kind: str, shrinkage: str | None, floor: float, 
     unit = np.ones_like(size) if of_correlations else size
     with np.errstate(over="ignore"):
         scale = np.outer(unit, unit) * (1.0 if of_correlations or shrinkage else n / max(n - 1, 1))
-    if not np.isfinite(scale).all():
+    if not (scale <= LARGEST_VARIANCE).all():
         raise InputError("covariances of X exceed the range of numbers; divide its values by their size first")
     diagonal = 1.0 if of_correlations else 0.0
     sample = _placed(found.entries(of_correlations=of_correlations) * scale, data, diagonal)
@@ -195,7 +198,8 @@ def _shrunk(sample: Matrix, complete: Matrix) -> tuple[Matrix, float]:
     """Drawn to the mean of the diagonal times the identity, by the share that complete rows ask for."""
     from sklearn.covariance import ledoit_wolf_shrinkage  # slow to import, and needed here only
 
-    alpha = float(ledoit_wolf_shrinkage(complete)) if len(sample) > 1 else 0.0
+    size = float(np.abs(complete).max(initial=0.0)) or 1.0  # fourth powers are taken, and the share has no unit
+    alpha = float(ledoit_wolf_shrinkage(complete / size)) if len(sample) > 1 else 0.0
     return (1 - alpha) * sample + alpha * float(np.mean(np.diag(sample))) * np.eye(len(sample)), alpha
 
 

@@ -19,9 +19,9 @@ from simcomplete.errors import InputError
 def shrink_to_valid(
     A: Any, *, target: Any = "identity", block: int | None = None, min_eigenvalue: float = 0.0, rescale: bool = False
 ) -> Repair:
-    """The valid matrix alpha T + (1 - alpha) A with the smallest alpha (Higham, Strabic and Sego 2016).
+    """Find the valid matrix alpha T + (1 - alpha) A with the smallest alpha (Higham, Strabic and Sego 2016).
 
-    It moves further than `nearest_correlation`, and all entries alike.
+    All entries change by the same rule, and more than with `nearest_correlation`.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def shrink_to_valid(
     target : "identity" or array of shape (n, n)
         T, a correlation matrix with eigenvalues above `min_eigenvalue`.
     block : int, optional
-        So many leading rows and columns stay: T has them, and is the identity elsewhere.
+        Number of leading rows and columns whose block must not change: T has this block, and is the identity elsewhere.
     min_eigenvalue : float
         The smallest eigenvalue to have.
     rescale : bool
@@ -65,14 +65,16 @@ def shrink_to_valid(
     held = given.values == T
     X[held] = given.values[held]
     if alpha == 0:
-        told = "the matrix is valid as it is"
+        message = "the matrix is valid as it is"
     else:
         along = float(x @ (given.values - shift) @ x)
-        told = f"alpha = {alpha:.6g} is the smallest: along one direction the matrix has {along:.3g} and the target 1"
+        message = (
+            f"alpha = {alpha:.6g} is the smallest: along one direction the matrix has {along:.3g} and the target 1"
+        )
     off = float(np.sum(np.square(X - given.values)))
     proof = Proof(off, off, "smallest eigenvalue of the pencil")
     return Repair(
-        X, given.compared, Status("optimal", told), proof, given.notes, given.source.labels, 1, alpha,
+        X, given.compared, Status("optimal", message), proof, given.notes, given.source.labels, 1, alpha,
         wrap=given.source.wrap,
     )  # fmt: skip
 
@@ -82,7 +84,7 @@ def _target(given: Given, target: Any, block: Any, a: float) -> Matrix:
     T = np.eye(n)
     if block is not None:
         if isinstance(block, bool) or not isinstance(block, (int, np.integer)) or not 1 <= block <= n:
-            raise InputError(f"block={block!r} is no number of leading rows; give a whole number from 1 to {n}")
+            raise InputError(f"block={block!r} is not a number of leading rows; give a whole number from 1 to {n}")
         if not isinstance(target, str):
             raise InputError("block and an array as target cannot be combined; give one of them")
         T[:block, :block] = given.values[:block, :block]

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from simcomplete._correlation.bounded import bounded
+from simcomplete._correlation.bounded import Bounded
 from simcomplete._correlation.constraints import Constraints, contradiction
 from simcomplete._correlation.contradiction import proved_violation
-from simcomplete._correlation.dual import Dual
 from simcomplete._correlation.given import Given
 from simcomplete._correlation.held import Held
-from simcomplete._correlation.lagrangian import Weighted, augmented
+from simcomplete._correlation.lagrangian import augmented
 from simcomplete._correlation.newton import newton
-from simcomplete._correlation.psd import positive_ones, psd_gram, psd_part, with_diagonal
+from simcomplete._correlation.psd import psd_part, with_diagonal
 from simcomplete._correlation.repair import Proof
 from simcomplete._correlation.singular import with_singular_block
+from simcomplete._correlation.splitting import solve_by_splitting
+from simcomplete._correlation.tied import Ties, entry_weights
+from simcomplete._correlation.weighted import Weighted
 from simcomplete._method.iterate import Limits
 from simcomplete._result.status import Status
 from simcomplete._types import Matrix, Vector
+from simcomplete.errors import InputError
 
 BY_ELEMENT = 1e-8  # how exact an augmented Lagrangian is asked to be; Newton's method on the dual comes further
 
@@ -36,90 +39,131 @@ class Solved:
     dual: Vector | None
 
 
-def solve_nearest(given: Given, told: Constraints, tol: float, limits: Limits, start: Vector | None) -> Solved:
-    """Solve by Newton's method on the dual, or where weights or bounds are by element, by an augmented Lagrangian."""
-    if told.elements is None and given.known.all():
-        if not told.bounded:
-            return by_newton(given, told, tol, limits, start)
-        done = by_active_set(given, told, tol, limits)
-        if done is not None:
-            return done
-    return by_element(given, told, tol, limits)
+def solve_nearest(given: Given, conditions: Constraints, tol: float, limits: Limits, start: Vector | None) -> Solved:
+    """Solve by Newton's method on the dual, or where weights or bounds are by element, by splitting."""
+    ties = Ties.of(conditions.low, conditions.high) if conditions.held.any() or conditions.bounded else None
+    if ties is not None:
+        return by_fewer(given, conditions, ties, tol, limits)
+    if conditions.elements is None and given.known.all():
+        if not conditions.bounded:
+            return by_newton(given, conditions, tol, limits, start)
+        found = by_active_set(given, conditions, tol, limits)
+        if found is not None:
+            return found
+    return by_element(given, conditions, tol, limits)
 
 
-def by_newton(given: Given, told: Constraints, tol: float, limits: Limits, start: Vector | None) -> Solved:
+def by_fewer(given: Given, conditions: Constraints, ties: Ties, tol: float, limits: Limits) -> Solved:
+    """Entries held at 1 or -1: with one variable in the place of those that they tie."""
+    fewer, wanted = ties.merged(given, conditions)
+    try:
+        done = solve_nearest(fewer, wanted, tol, limits, None)
+    except InputError as error:
+        raise InputError(f"{error} (of variables tied by 1 or -1, the first one is named)") from error
+    X = ties.spread(done.X)
+    if done.status.ok:
+        X = np.clip(X, conditions.low, conditions.high)
+    h, A = entry_weights(given, conditions), given.values
+    apart = float(np.sum(h * np.square(A - ties.spread(fewer.values))))  # which no matrix can be nearer by
+    lower = done.proof.lower_bound + apart
+    objective = float(np.sum(h * np.square(X - A)))
+    proof = Proof.of(objective, lower, done.proof.kind, A * np.sqrt(h.max()))
+    return replace(done, X=X, proof=proof, dual=None)
+
+
+def by_newton(given: Given, conditions: Constraints, tol: float, limits: Limits, start: Vector | None) -> Solved:
     """Row weights, a floor, entries held: of W^1/2 (A - a I) W^1/2 with diagonal W (1 - a)."""
-    A, a, n = np.where(told.held, told.values, given.values), told.floor, given.n
-    root, size = row_scale(told, n)
-    b = root**2 * (1 - a)
-    G = (A - a * np.eye(n)) * size
-    held = told.held if told.held.any() else None
-    special = None if told.block is None else with_singular_block(G, b, told.block, tol, limits)
+    n, held = given.n, conditions.held if conditions.held.any() else None
+    A = given.values if held is None else np.where(held, conditions.values, given.values)
+    root, size = row_scale(conditions, n)
+    b = root**2 * (1 - conditions.floor)
+    G = A * size
+    G[np.diag_indices(n)] = b
+    if held is not None:  # which are met exactly at the end, and cost eigenvalues as much as they were missed by
+        tol = min(tol, BY_ELEMENT)
+    special = None if conditions.block is None else with_singular_block(G, b, conditions.block, tol, limits)
     y, run = special[:2] if special is not None else _dual(G, b, tol, limits, held, start)
     if run.status.code == "infeasible":
-        C = proved_violation(Held.of(np.where(np.eye(n) > 0, np.diag(b), G), held), run.state.y)[1]
-        raise contradiction(C * size, told, given.source.labels)
+        C = proved_violation(Held.of(G, held), run.state.y)[1]
+        raise contradiction(C * size, conditions, given.source.labels)
     X = with_diagonal(y, b) / size
-    X[told.held] = told.values[told.held]
+    if held is not None and run.status.ok:  # else a valid matrix comes first: entries missed by more cost eigenvalues
+        X[held] = conditions.values[held]
     X[np.diag_indices(n)] = 1.0
-    top = 1.0 if told.rows is None else float(told.rows.max()) ** 2
+    top = 1.0 if conditions.rows is None else float(conditions.rows.max()) ** 2
     objective = float(np.sum(np.square((X - given.values) * size))) * top
-    moved = float(np.sum(np.square((A - given.values) * size)))  # what held values differ from the matrix by
-    lower = run.best_facts["lower_bound"] + moved if special is None else special[2]
+    lower = run.best_facts["lower_bound"] if special is None else special[2]
+    if held is not None and special is None:  # what held values differ from the matrix by
+        lower += float(np.sum(np.square((A - given.values) * size)))
     return _ended(
         given.values * np.sqrt(top), X, objective, lower * top, run, None if special is not None else run.best.y
     )
 
 
-def by_active_set(given: Given, told: Constraints, tol: float, limits: Limits) -> Solved | None:
+def by_active_set(given: Given, conditions: Constraints, tol: float, limits: Limits) -> Solved | None:
     """Bounds without weights by element; None where the active set did not settle."""
-    a, n = told.floor, given.n
-    root, size = row_scale(told, n)
-    b = root**2 * (1 - a)
-    low, high = told.low * size, told.high * size
-    found = bounded((given.values - a * np.eye(n)) * size, b, told.held, low, high, tol, limits)
+    n, (root, size) = given.n, row_scale(conditions, given.n)
+
+    def problem(a: float, tol: float) -> Bounded:
+        G, low, high = (given.values - a * np.eye(n)) * size, conditions.low * size, conditions.high * size
+        return Bounded(G, root**2 * (1 - a), conditions.held, low, high, tol, limits)
+
+    exact = used = problem(conditions.floor, min(tol, BY_ELEMENT))  # bounds are met exactly at the end, as above
+    found = exact.from_empty_set()
+    if found is None:
+        used = problem(inner_floor(conditions), BY_ELEMENT)
+        found = used.from_splitting()
     if found is None:
         return None
-    X = np.clip(with_diagonal(found[0], b) / size, told.low, told.high)
+    X, run = found
+    X = with_diagonal(X, used.b) / size
+    if run.status.ok:  # else a valid matrix comes first, as above
+        X = np.clip(X, conditions.low, conditions.high)
     X[np.diag_indices(n)] = 1.0
-    top = 1.0 if told.rows is None else float(told.rows.max()) ** 2
+    top = 1.0 if conditions.rows is None else float(conditions.rows.max()) ** 2
     objective = float(np.sum(np.square((X - given.values) * size))) * top
-    run = found[1]
-    return _ended(given.values * np.sqrt(top), X, objective, run.best_facts["lower_bound"] * top, run, None)
+    lower = 2 * exact.weighted.bound(run.best.negative()) * top
+    return _ended(given.values * np.sqrt(top), X, objective, lower, run, None)
 
 
-def row_scale(told: Constraints, n: int) -> tuple[Vector, Matrix]:
-    """Roots of row weights, the largest 1, and their products."""
-    root = np.ones(n) if told.rows is None else np.sqrt(told.rows / told.rows.max())
+def inner_floor(conditions: Constraints) -> float:
+    """A floor a little above the one asked for: meeting bounds exactly at the end costs eigenvalues."""
+    return conditions.floor + 10 * BY_ELEMENT if conditions.floor > 0 else 0.0
+
+
+def row_scale(conditions: Constraints, n: int) -> tuple[Vector, Matrix | float]:
+    """Roots of row weights, the largest 1, and their products; 1 where there are none."""
+    if conditions.rows is None:
+        return np.ones(n), 1.0
+    root = np.sqrt(conditions.rows / conditions.rows.max())
     return root, np.outer(root, root)
 
 
-def by_element(given: Given, told: Constraints, tol: float, limits: Limits) -> Solved:
+def by_element(given: Given, conditions: Constraints, tol: float, limits: Limits) -> Solved:
     """Weights by element, unknown entries and bounds, from the solution without them."""
-    n, a = given.n, told.floor
-    H = told.elements if told.elements is not None else np.ones((n, n))
-    if told.rows is not None:
-        H = np.sqrt(np.outer(told.rows, told.rows))
+    n, a = given.n, conditions.floor
+    H = conditions.elements if conditions.elements is not None else np.ones((n, n))
+    if conditions.rows is not None:
+        H = np.sqrt(np.outer(conditions.rows, conditions.rows))
     H = np.where(given.known, H, 0.0)
     np.fill_diagonal(H, 0.0)
     top = float(H.max()) or 1.0
     h2 = np.square(H / top)
-    plain, run = _dual(given.values - a * np.eye(n), np.full(n, 1 - a), 1e-4, limits, None, None)
-    best: Dual = run.best
-    down = ~positive_ones(best.w)
-    Z = psd_gram(best.U[:, down] * np.sqrt(np.maximum(-best.w[down], 0.0))) * float(h2.mean())
-    # Bounds are met exactly at the end, which costs eigenvalues as much as they were missed by.
-    inside = a + 10 * BY_ELEMENT if a > 0 else a
-    problem = Weighted(given.values, h2, told.low, told.high, inside)
-    point, ended = augmented(
-        problem, with_diagonal(plain, np.full(n, 1 - a)) + a * np.eye(n), Z, max(tol, BY_ELEMENT), limits
-    )
+    inside = inner_floor(conditions)
+    problem = Weighted(given.values, h2, conditions.low, conditions.high, inside)
+    tol = BY_ELEMENT if conditions.bounded or conditions.held.any() else max(tol, BY_ELEMENT)
+    ended: Any
+    X, Z, ended = solve_by_splitting(problem, given.values, np.zeros((n, n)), tol, limits)
+    if ended.status.code == "max_iter":  # weights of very different size are slow to split
+        point, ended = augmented(problem, X, Z, tol, limits)
+        X, Z = point.X, point.Z
     if ended.status.code == "infeasible":
-        raise contradiction(point.Z, told, given.source.labels)
-    X = with_diagonal(psd_part(point.X - inside * np.eye(n))[0], np.full(n, 1 - inside)) + inside * np.eye(n)
-    X = np.clip(X, told.low, told.high)
+        raise contradiction(Z, conditions, given.source.labels)
+    X = with_diagonal(psd_part(X - inside * np.eye(n))[0], np.full(n, 1 - inside)) + inside * np.eye(n)
+    if ended.status.ok:  # else a valid matrix comes first, as above
+        X = np.clip(X, conditions.low, conditions.high)
     X[np.diag_indices(n)] = 1.0
-    lower = Weighted(given.values, h2, told.low, told.high, a).bound(point.Z)
+    lower = Weighted(given.values, h2, conditions.low, conditions.high, a).bound(Z)
     return _ended(given.values * top, X, 2 * problem.objective(X) * top**2, 2 * lower * top**2, ended, None)
 
 
@@ -127,6 +171,11 @@ def _dual(G: Matrix, b: Vector, tol: float, limits: Limits, held: Any, start: Ve
     expected = len(b) + (0 if held is None else int(np.sum(np.triu(held | held.T, 1))))
     usable = start is not None and len(start) == expected
     return newton(G, b, tol, limits, held=held, start=start if usable else None)
+
+
+def ended_newton(given: Matrix, X: Matrix, objective: float, run: Any, top: float) -> Solved:
+    """What a run of Newton's method without entries to hold comes to."""
+    return _ended(given, X, objective, run.best_facts["lower_bound"] * top, run, run.best.y)
 
 
 def _ended(given: Matrix, X: Matrix, objective: float, lower: float, run: Any, dual: Vector | None) -> Solved:

@@ -9,7 +9,7 @@ import numpy as np
 from simcomplete._types import Matrix
 
 SAME = 1e-6  # values this near, as a share, are the same optimum
-MOST = 3000  # steps from one start
+MAX_STEPS = 3000  # steps from one start
 
 
 def best_of(
@@ -38,7 +38,7 @@ def best_of(
             low, gradient = value(x.reshape(shape))
             return low, gradient.ravel()
 
-        options = {"maxiter": MOST, "maxfun": 2 * MOST, "gtol": 1e-10, "ftol": 1e-15, "maxcor": 20}
+        options = {"maxiter": MAX_STEPS, "maxfun": 2 * MAX_STEPS, "gtol": 1e-10, "ftol": 1e-15, "maxcor": 20}
         end = minimize(flat, W0.ravel(), jac=True, method="L-BFGS-B", options=options)
         found.append((float(end.fun), end.x.reshape(shape)))
     low, W = min(found, key=lambda pair: pair[0])

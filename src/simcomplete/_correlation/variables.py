@@ -78,10 +78,10 @@ def read_variables(X: Any, by: str) -> Variables:
     table = rows if by == "rows" else _columns(rows, d)
     notes = []
     seen = ~np.isnan(values)
-    told = seen.any(axis=1)
-    if not told.all():
-        notes.append(f"{_count(int(np.sum(~told)), 'sample')} without any value left out")
-        values, seen = values[told], seen[told]
+    has_values = seen.any(axis=1)
+    if not has_values.all():
+        notes.append(f"{_count(int(np.sum(~has_values)), 'sample')} without any value left out")
+        values, seen = values[has_values], seen[has_values]
     few = np.flatnonzero(seen.sum(axis=0) < 2)
     if len(few):
         raise InputError(

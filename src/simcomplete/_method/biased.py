@@ -44,6 +44,6 @@ def with_biases(done: Completion, biases: Biases, given: AllRows) -> Completion:
         model = FittedRatings((given.rows,), biases)
     elif hasattr(model, "imputed"):
         model = BiasedValues(model, biases, (given.rows,))
-    told = {"mean": biases.mean, "shrinkage": list(biases.shrinkage)}
-    choice = {**(done.choice or {}), "biases": told}
+    facts = {"mean": biases.mean, "shrinkage": list(biases.shrinkage)}
+    choice = {**(done.choice or {}), "biases": facts}
     return replace(done, model=model, params={**done.params, "biases": biases.kind}, choice=choice)

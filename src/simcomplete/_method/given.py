@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from simcomplete._caller import warn_caller
 from simcomplete._method.problem import AllRows, CandidatesQueries, Similarities
 from simcomplete._method.settings import Settings
-from simcomplete._rows.doubts import question_columns
+from simcomplete._rows.doubts import question_columns, question_labels
 from simcomplete._rows.frames import FrameRows, frame_library, is_frame, read_frame
 from simcomplete._rows.labels import checked_labels, labels_of_both
 from simcomplete._rows.matching import in_order_of
@@ -26,6 +26,10 @@ from simcomplete._similarity.unknown import fill_unknown
 from simcomplete.errors import InputError, InputWarning
 
 LEAST_ALIKE = 10  # rows, to be called all alike
+ONE_FEATURE = (
+    "there is one feature: the cosine of two numbers is 1, or -1 where their signs differ, however far apart they are, "
+    "and their correlation does not exist; give more features"
+)
 NEAR_MEAN = 0.985  # cosine with the mean of rows, of rows that may be; the test proper is in `_similarity/alike.py`
 
 
@@ -43,7 +47,7 @@ def problem_of_rows(
     if id is not None or labels is not None or missing is not None:
         _check_names(candidates, queries, id, labels, missing)
     rows = as_rows(candidates, "candidates", complete=queries is not None, id=id, missing=missing)
-    _question(rows, id, alone=queries is None)
+    question_rows(rows, id, alone=queries is None)
     measure = measure.checked(rows.d)
     if queries is None:
         names = rows.labels if labels is None else checked_labels(labels, rows.n, "labels")
@@ -92,7 +96,7 @@ def problem_of_similarities(
 
 
 def notice_of_alike_rows(problem: CandidatesQueries | AllRows) -> str | None:
-    """What to warn of where the cosines of rows are all about 1. Most data are told from that by a few rows."""
+    """What to warn of where the cosines of rows are all about 1. A few rows are enough to tell for most data."""
     table = problem.rows if isinstance(problem, AllRows) else problem.candidates
     if table.held is None or problem.measure.metric != "cosine" or table.n < LEAST_ALIKE or table.d < 2:
         return None
@@ -118,22 +122,23 @@ def _check_names(candidates: Any, queries: Any, id: Any, labels: Any, missing: A
     if column and labels is not None:
         raise InputError(f"id={id!r} and labels= both name the rows; give one of them")
     if column and not (is_frame(candidates) or is_frame(queries)):
-        raise InputError(f"id={id!r} names a column of a frame, and {type(candidates).__name__} is none; give labels=")
+        raise InputError(f"id={id!r} names a column of a frame, but {type(candidates).__name__} has none; give labels=")
     check_missing(missing)
     if missing is not None and not (has_sparse_cells(candidates) or has_sparse_cells(queries)):
         raise InputError(
-            f"missing={missing!r} says what cells mean that a sparse matrix does not store; what was given is dense, "
-            "where NaN is missing: leave it out"
+            f"missing={missing!r} is for sparse matrices, and the table is dense: there, NaN means missing; leave "
+            "missing out"
         )
 
 
-def _question(rows: RowTable, id: Any, *, alone: bool) -> None:
+def question_rows(rows: RowTable, id: Any, *, alone: bool) -> None:
     """Warn where rows seem to be a similarity matrix, or columns to number the rows."""
     notices = []
     if rows.n == rows.d:
         notices.append(question_square(rows, alone))
     if isinstance(rows, FrameRows):
-        notices.append(question_columns(rows, id))
+        notices += [question_columns(rows, id), question_labels(rows)]
+        notices.append(ONE_FEATURE if rows.d == 1 and rows.n >= LEAST_ALIKE else None)
     for notice in notices:
         if notice is not None:
             warn_caller(notice, InputWarning)
@@ -180,7 +185,7 @@ def generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"random_state={random_state!r} is no seed; give a whole number, a Generator or None",
+            f"random_state={random_state!r} is not a seed; give a whole number, a Generator or None",
             about=("random_state",),
         ) from error
 

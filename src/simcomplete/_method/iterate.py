@@ -151,8 +151,8 @@ class Watch(Generic[State]):
                 return Status("computed", made)
             return Status("max_iter", f"{made} and the stop test was not met: raise max_iter, or tol", ok=False)
         if limit is not None and iteration > 0 and seconds >= limit:
-            told = f"time_limit={limit:g} s was over after {iteration} iterations: allow more time"
-            return Status("time_limit", told, ok=False)
+            message = f"time_limit={limit:g} s was over after {iteration} iterations: allow more time"
+            return Status("time_limit", message, ok=False)
         return None
 
     def run(self) -> Run[State]:
@@ -171,8 +171,8 @@ class Watch(Generic[State]):
         interrupted = kind is not None and issubclass(kind, KeyboardInterrupt)
         if not interrupted or not self._limits.best_on_interrupt or self._last is None:
             return False
-        told = f"interrupted after {int(self._last[1]['iteration'])} iterations: this is the best so far"
-        self.status = self.status or Status("interrupted", told, ok=False)
+        message = f"interrupted after {int(self._last[1]['iteration'])} iterations: this is the best so far"
+        self.status = self.status or Status("interrupted", message, ok=False)
         return True
 
 

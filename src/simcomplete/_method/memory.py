@@ -30,7 +30,7 @@ def block(numbers: float) -> float:
 
 def first_pass(s: Sizes) -> float:
     """One pass over candidates: sums of H^T H with d + n_q columns, what is made of them, and a block."""
-    return 4.0 * (s.d + s.n_queries) ** 2 + block(s.n_candidates * (2 * s.d + 3 * s.n_queries))
+    return 4.0 * (s.d + s.n_queries) ** 2 + block(s.n_candidates * (1.5 * s.d + 2.5 * s.n_queries))
 
 
 def making_pairs(s: Sizes) -> float:

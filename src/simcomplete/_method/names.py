@@ -50,9 +50,9 @@ def with_own_parameters(doc: str | None, methods: Iterable[Method]) -> str | Non
     <BLANKLINE>
         Notes
         -----
-        The methods' own parameters, with their defaults; ``sc.methods()["posterior"].parameters`` says what each means.
+        The methods' own parameters, with their defaults; ``sc.methods()["posterior"].parameters`` explains them.
     <BLANKLINE>
-        - posterior: effort='full', objective='error', mechanism='auto', copies=False, prior=None
+        - posterior: effort='full', objective='error', mechanism='auto', copies=None, prior=None
     <BLANKLINE>
         Examples
         --------
@@ -65,7 +65,7 @@ def with_own_parameters(doc: str | None, methods: Iterable[Method]) -> str | Non
         if method.parameters:
             alike.setdefault(_signature(method.parameters.defaults), []).append(method.name)
     where = '``sc.methods()["posterior"].parameters``'
-    said = f"The methods' own parameters, with their defaults; {where} says what each means."
+    said = f"The methods' own parameters, with their defaults; {where} explains them."
     lines = [
         textwrap.fill(f"- {', '.join(names)}: {text}", WIDTH, subsequent_indent="  ") for text, names in alike.items()
     ]

@@ -35,7 +35,7 @@ class Whole:
     high: int | None = None
 
     def holds(self, value: Any) -> bool:
-        """Whether it is; True and False are no numbers."""
+        """Whether it is; True and False are not numbers."""
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
             return False
         return bool(self.low <= value and (self.high is None or value <= self.high))
@@ -53,7 +53,7 @@ class Number:
     above: bool = False
 
     def holds(self, value: Any) -> bool:
-        """Whether it is; text, True and False are no numbers."""
+        """Whether it is; text, True and False are not numbers."""
         if isinstance(value, (bool, np.bool_, str)) or is_arrays(value):
             return False
         try:
@@ -124,6 +124,32 @@ class Arrays:
 
     def __str__(self) -> str:
         return self.what
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Some shares of a whole, of which together there may be `most`.
+
+    Examples
+    --------
+    >>> Shares(("even", "odd"), 0.9).holds((0.5, 0.0)), Shares(("even", "odd"), 0.9).holds((0.5, 0.5))
+    (True, False)
+    >>> str(Shares(("even", "odd"), 0.9))
+    'the shares of even and odd, in all above 0 and at most 0.9'
+    """
+
+    of: tuple[str, ...]
+    most: float = 1.0
+
+    def holds(self, value: Any) -> bool:
+        """Whether these are."""
+        if not is_arrays(value) or len(value) != len(self.of) or not all(map(Number(0.0, self.most).holds, value)):
+            return False
+        return 0 < sum(map(float, value)) <= self.most
+
+    def __str__(self) -> str:
+        names = f"{', '.join(self.of[:-1])} and {self.of[-1]}"
+        return f"the shares of {names}, in all above 0 and at most {self.most:g}"
 
 
 @dataclass(frozen=True)

@@ -106,18 +106,18 @@ class Problem:
             array if array is None or isinstance(array, RowTable) else self.to_input_library(array)
             for array in (matrix.factor, matrix.signs, matrix.diagonal, matrix.dense)
         )
-        found = SymmetricMatrix(factor, signs, diagonal, dense, unit=matrix.unit)
-        self._refuse_not_finite(found, method)
+        result = SymmetricMatrix(factor, signs, diagonal, dense, unit=matrix.unit)
+        self._refuse_not_finite(result, method)
         blind = self.unobserved()
         if len(blind):
             facts = without_certainty(facts, blind, 0 if self.all_rows_are_queries else self.n_candidates)
         return Completion(
-            matrix=found,
+            matrix=result,
             n_candidates=self.n_candidates,
             all_rows_are_queries=self.all_rows_are_queries,
             method=method,
             params={**params, **(self.measure.as_params() if self.has_rows else {})},
-            evidence_source=self.evidence and (self.evidence.counted or self.evidence),
+            evidence_source=self.evidence and (self.evidence.known or self.evidence),
             labels=self.labels,
             frame=self.frame,
             order=self.order,

@@ -26,15 +26,15 @@ def changed_problem(
         return problem, lambda done: with_scaling(done, scaling, given)
     if center is not None or scale is not None:
         raise InputError(
-            f"biases={biases!r} beside center={center!r} and scale={scale!r}; take out one or the other: biases have "
+            f"biases={biases!r} cannot be combined with center={center!r} and scale={scale!r}: biases have "
             "the means of columns, so leave center= and scale= out",
             about=("biases", "center", "scale"),
         )
     from simcomplete._method.biased import unbiased_problem, with_biases
 
-    left, found = unbiased_problem(given, biases)
+    left, fitted = unbiased_problem(given, biases)
     assert isinstance(given, AllRows)  # any other was refused
-    return left, lambda done: with_biases(done, found, given)
+    return left, lambda done: with_biases(done, fitted, given)
 
 
 def scaled_problem(problem: Rows, center: Center, scale: Scale) -> tuple[Rows, FeatureScaling]:
@@ -53,7 +53,7 @@ def scaled_problem(problem: Rows, center: Center, scale: Scale) -> tuple[Rows, F
 def with_scaling(done: Completion, scaling: FeatureScaling, given: Rows) -> Completion:
     """A result that says how its features were changed, and holds the rows as they were given."""
     model = done.model
-    if hasattr(model, "tables"):  # for values of rows, which are told in the units they came in
+    if hasattr(model, "tables"):  # for values of rows, which are given in the units they came in
         tables = (given.rows,) if isinstance(given, AllRows) else (given.candidates, given.queries)
         model = model._replace(tables=tables)
     return replace(done, scaling=scaling, params={**done.params, **scaling.asked}, model=model)

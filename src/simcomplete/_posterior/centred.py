@@ -18,6 +18,8 @@ from simcomplete._rows.xp import Array, astype, memory_map_under, namespace
 from simcomplete._types import Matrix
 
 NOISE = 8.0  # times sqrt(d) and the precision: what rounding leaves of a constant row
+SMALL_ROW, LIFT = 1e-200, 2.0**200  # rows whose largest value is smaller are multiplied by it for the while
+FEW_DIGITS, STAYS = 2.0**-1000, 2.0**-70  # smaller numbers lack digits; what they are divided by once more
 
 
 def centred_rows(X: Array) -> Array:
@@ -37,10 +39,16 @@ def centred_rows(X: Array) -> Array:
     count = xp.sum(astype(seen, xp.float64), axis=1, keepdims=True)
     count = xp.where(count > 0, count, xp.ones_like(count))
     top = xp.max(xp.where(seen, xp.abs(x), zero), axis=1, keepdims=True)
+    # Numbers next to the smallest have fewer digits, which a mean would lose.
+    lift = xp.where(top < SMALL_ROW, xp.ones_like(top) * LIFT, xp.ones_like(top))
+    x = x * lift
     for _ in range(2):  # the second time for the digits that the first mean lacks
         x = x - xp.sum(xp.where(seen, x / count, zero), axis=1, keepdims=True)
-    flat = xp.max(xp.where(seen, xp.abs(x), zero), axis=1, keepdims=True) <= noise * top
-    return xp.where(seen & flat, zero, x)
+    size = xp.max(xp.where(seen, xp.abs(x), zero), axis=1, keepdims=True)
+    flat = size <= noise * top * lift
+    # What is left of the smallest numbers stays a little larger, where it keeps its digits.
+    lift = xp.where(size < lift * FEW_DIGITS, lift * STAYS, lift)
+    return xp.where(seen & flat, zero, x / lift)
 
 
 def centred_table(rows: RowTable) -> RowTable:
@@ -74,11 +82,11 @@ class CentredModel:
         return self.model.choice
 
     def values(self, X: Matrix) -> RowValues:
-        """Expected values of any rows, with the mean that was taken off them, and their variances."""
+        """Expected values of any rows, with the mean that was taken off them, and their deviations."""
         known = ~np.isnan(X)
         mean = np.sum(np.where(known, X, 0.0), axis=1) / np.maximum(known.sum(axis=1), 1)
         found = self.model.values(np.asarray(centred_rows(X)))
-        return RowValues(np.where(known, X, found.mean + mean[:, None]), found.variance)
+        return RowValues(np.where(known, X, found.mean + mean[:, None]), found.std)
 
     def vectors(self, X: Matrix) -> Vectors:
         """Vectors of any rows, NaN where missing."""

@@ -8,9 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simcomplete._posterior.all_rows.split import CompleteRowsModel
+from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._posterior.centred import CentredModel
-from simcomplete._posterior.shared.rows import Effort
+from simcomplete._posterior.shared.rows import Effort, in_units_of, nonzero_or_one
 from simcomplete._result.completion import Completion
+from simcomplete._result.pair_spread import UncertainRows
 from simcomplete._rows.table import RowTable
 from simcomplete._rows.xp import to_numpy
 from simcomplete._similarity.measure import Measure
@@ -48,7 +51,7 @@ class PosteriorExtension:
 
     def transform(self, X: NDArray[Any], progress: bool | None = None) -> NDArray[np.float64]:
         """Vectors of new rows, each by itself; their products with those of fitted rows are expected cosines."""
-        return np.asarray(self.model.vectors(np.asarray(X, dtype=np.float64) / self.scale).u)
+        return np.asarray(self.model.vectors(as_fitted(self.model, self.scale, X)).u)
 
     def overlap(self, X: NDArray[Any], progress: bool | None = None) -> NDArray[np.float64]:
         """Cosines over common features of new rows with the fitted ones."""
@@ -60,6 +63,17 @@ class PosteriorExtension:
         S = np.clip(U @ U.T, -1.0, 1.0)
         np.fill_diagonal(S, 1.0)
         return S
+
+
+def as_fitted(model: Any, scale: float, X: NDArray[Any]) -> NDArray[np.float64]:
+    """Rows as a model takes them: one of all rows in units of its scale, one of candidates as they come.
+
+    The latter has units of its own, those of its candidates.
+    """
+    inner = model.model if isinstance(model, CentredModel) else model
+    if isinstance(inner, CandidateModel | CompleteRowsModel):
+        return np.asarray(X, dtype=np.float64)
+    return in_units_of(scale, X)
 
 
 class RestrictedCosines(NamedTuple):
@@ -90,12 +104,12 @@ class FittedRows(NamedTuple):
         fitted = self._rows(self._some()).astype(np.float64)
         known = ~np.isnan(fitted).all(axis=0)
         values, std = np.full(rows.shape, np.nan), np.full(rows.shape, np.nan)
-        model = ValueModel.fit(fitted[:, known], np.random.default_rng(0), self.effort)
-        found = model.values(rows[:, known].astype(np.float64))
-        values[:, known], std[:, known] = found.mean, np.sqrt(found.variance)
+        if known.any():
+            model = ValueModel.fit(fitted[:, known], np.random.default_rng(0), self.effort)
+            values[:, known], std[:, known] = model.values(rows[:, known].astype(np.float64))
         return np.where(np.isnan(rows), values.astype(rows.dtype), rows), std.astype(rows.dtype)
 
-    def to_parts(self, parts: Any) -> Any:
+    def to_arrays(self, parts: Any) -> Any:
         """Plain values, with arrays in `parts`: what a saved completion keeps of its model."""
         from simcomplete._posterior.layout import FITTED_ROWS  # only needed to save
 
@@ -108,34 +122,42 @@ class FittedRows(NamedTuple):
         return answer_queries(self, done, Q)
 
     def restricted(
-        self, rows: NDArray[np.int64], cols: NDArray[np.int64], features: NDArray[np.bool_] | None
+        self,
+        rows: NDArray[np.int64],
+        cols: NDArray[np.int64],
+        features: NDArray[np.bool_] | None,
+        mechanism: str = "auto",
     ) -> RestrictedCosines:
         """Expected cosines over some features of every pair."""
+        by_value = mechanism == "auto"
         every = []
         for positions in (rows, cols):
-            X = self._rows(positions).astype(np.float64) / self.scale
+            X = as_fitted(self.model, self.scale, self._rows(positions))
             if features is None:
                 count = ~np.isnan(X)
             else:
                 count = features[positions] if features.ndim == 2 else np.broadcast_to(features, X.shape)
             if hasattr(self.model, "moments"):
-                mean, square = self.model.moments(X)
+                mean, square = self.model.moments(X, by_value)
             else:
-                mean, variance = (np.nan_to_num(part) for part in self.model.values(X))
-                top = np.max(np.maximum(np.abs(mean), np.sqrt(variance)), axis=1, initial=0.0)
+                mean, std = (np.nan_to_num(part) for part in self.model.values(X))
+                mean, std = mean * count, std * count
+                top = np.max(np.maximum(np.abs(mean), std), axis=1, initial=0.0)
                 top = np.where(top > 0, top, 1.0)[:, None]  # squares of huge values stay in range
                 mean = mean / top
-                square = mean * mean + variance / top / top
+                square = mean * mean + np.square(std / top)
             every.append((mean * count, square * count, count.astype(np.float64)))
         (a, a2, A), (b, b2, B) = every
         own, others = a2 @ B.T, A @ b2.T
         whole = np.sqrt(np.maximum(own, 0.0)) * np.sqrt(np.maximum(others, 0.0))
         safe = np.where(whole > 0, whole, 1.0)
-        sure = (a * a) @ B.T * (A @ (b * b).T) / safe**2
-        growth = float(getattr(self.model, "growth", 0.0))
-        share = np.maximum(A @ B.T, 1.0) / self.d  # of the features
+        sure = ((a * a) @ B.T / nonzero_or_one(own)) * (A @ (b * b).T / nonzero_or_one(others))
         same = rows[:, None] == cols[None, :]
-        spread = np.where(same, 0.0, np.sqrt(np.maximum(1 - sure, 0.0)) * share ** (-growth / 2))
+        spread = np.sqrt(np.maximum(1 - sure, 0.0))
+        if hasattr(self.model, "pairs"):
+            sides = [UncertainRows(m, np.maximum(m2 - m * m, 0.0), count) for m, m2, count in every]
+            spread = self.model.pairs.deviations(*sides, rows, cols, doubted=by_value)
+        spread = np.where(same, 0.0, spread)
         spread = np.where(A @ B.T > 0, spread, np.inf)  # nothing is claimed of pairs without a feature that counts
         return RestrictedCosines(np.where(same & (whole > 0), 1.0, np.clip(a @ b.T / safe, -1.0, 1.0)), spread)
 

@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from simcomplete._method.iterate import Limits
 from simcomplete._method.memory import block
-from simcomplete._method.params import Flag, Number, Parameters, Words, parameter
+from simcomplete._method.params import Flag, Parameters, Words, parameter
 from simcomplete._method.problem import AllRows, CandidatesQueries, Problem, Similarities
 from simcomplete._method.settings import Settings
 from simcomplete._method.spec import Method, Sizes
-from simcomplete._posterior.all_rows.em import ITERATIONS
-from simcomplete._posterior.all_rows.lost import JUDGED
+from simcomplete._posterior.all_rows.hidden_values import MAX_SCORED
 from simcomplete._posterior.all_rows.packing import BLOCK
-from simcomplete._posterior.all_rows.select import CHOSEN_ON, RANKS, RowsCompletion, complete_rows
+from simcomplete._posterior.all_rows.scored_pairs import Watch
+from simcomplete._posterior.all_rows.select import CHOSEN_ON, RANKS, RowsCompletion
 from simcomplete._posterior.all_rows.split import (
     MIN_COMPLETE_ROWS,
     MIN_COMPLETE_SHARE,
     CompleteRowsModel,
     candidates_among,
 )
-from simcomplete._posterior.candidates.fitting import (
-    MAX_DRAWN_ROWS,
-    OTHERS,
-    SIMULATED,
-    STREAM_ABOVE_SEARCHED,
-    STREAM_ABOVE_VALUES,
-)
+from simcomplete._posterior.candidates.copy_examples import MAX_EXAMPLES
+from simcomplete._posterior.candidates.fitting import OTHERS, SIMULATED, STREAM_ABOVE_SEARCHED, STREAM_ABOVE_VALUES
 from simcomplete._posterior.candidates.model import BATCH, PASS_QUERIES, CandidateModel
 from simcomplete._posterior.candidates.moments import RANK, WIDE
+from simcomplete._posterior.candidates.source import MAX_DRAWN_ROWS
 from simcomplete._posterior.centred import (
     centred_rows,
     centred_table,
@@ -39,29 +35,20 @@ from simcomplete._posterior.centred import (
     without_constant_part,
 )
 from simcomplete._posterior.extend import FittedRows, posterior_extension
-from simcomplete._posterior.shared.rows import Effort, Objective, diagonal_deficit, typical_length
+from simcomplete._posterior.incomplete_rows import FAST_ROWS, fit_all_rows
+from simcomplete._posterior.shared.copy_classes import KINDS, TOLD, check_prior, looks_for_copies
+from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS
+from simcomplete._posterior.shared.rows import diagonal_deficit, in_units_of, typical_length
 from simcomplete._posterior.similarities.given import from_similarities
 from simcomplete._result.completion import Completion
 from simcomplete._result.intervals import IntervalModel
 from simcomplete._result.matrix import SymmetricMatrix
+from simcomplete._result.pair_spread import PairSpread
 from simcomplete._result.status import Status
 from simcomplete._rows.derived import UnitRows
-from simcomplete._rows.progress import expect
 from simcomplete._rows.table import HeldRows
 from simcomplete._rows.xp import to_numpy
 from simcomplete._types import Mask, Matrix
-from simcomplete.errors import InputError
-
-COPY_ROWS = 30_000  # candidates that are compared with at once when it is learnt how copies look
-# Every row incomplete, effort="fast": rows as they are, one rank.
-FAST_ROWS: dict[str, Any] = {"ranks": (20,), "spaces": ("raw",)}
-MOST_COPIES = 0.99  # the largest share of copies that can be told
-NO_CENTRED_COPIES = (
-    "copies=True cannot go with metric='pearson': a copy has the same values, and the mean that correlations take off "
-    "depends on which of them are missing; use metric='cosine', or copies=False"
-)
-EXPECTED_FITS = 8  # to choose a setting, to calibrate it, and of all rows: seldom fewer or more, for progress alone
-MEMBER_FITS = 7  # of the stack, with and without what is hidden
 
 
 def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
@@ -81,11 +68,9 @@ def from_candidates(problem: CandidatesQueries, settings: Settings, params: dict
     """
     P, Q = problem.candidates, np.asarray(to_numpy(problem.queries.array), dtype=np.float64, order="C")
     own: dict[str, Any] = {"effort": params["effort"], "objective": params["objective"], "progress": settings.progress}
-    own |= {name: params[name] for name in ("copies", "prior")}
     centred = problem.measure.metric == "pearson"
+    own |= {"copies": looks_for_copies(params["copies"], centred), "prior": check_prior(params["prior"])}
     if centred:
-        if params["copies"]:
-            raise InputError(NO_CENTRED_COPIES)
         P, Q = centred_table(P), np.asarray(centred_rows(Q))
     model, found = CandidateModel.fit_transform(P, Q, rng=settings.rng, centred=centred, **own)
     found = without_constant_part(found) if centred else found
@@ -107,16 +92,17 @@ def from_candidates(problem: CandidatesQueries, settings: Settings, params: dict
     )
 
 
-def from_rows(problem: AllRows, settings: Settings, params: dict[str, Any]) -> Completion:
-    """Complete rows of which every one may be incomplete: by the complete ones, or by a factor model of them all."""
+def from_rows(problem: AllRows, settings: Settings, params: dict[str, Any], watch: Watch | None = None) -> Completion:
+    """Complete rows of which every one may be incomplete: by the complete ones, or by a model of all (`mix_rows`)."""
     whole = candidates_among(problem.table)
     if whole is not None:
         return from_whole_rows(problem, settings, params, whole)
     centred = problem.measure.metric == "pearson"
-    X = np.asarray(centred_rows(problem.table)) if centred else problem.table
+    table = np.ascontiguousarray(problem.table)  # sums in the same order, however a table lies in memory
+    X = np.asarray(centred_rows(table)) if centred else table
     scale = typical_length(np.nan_to_num(X))
-    own: dict[str, Any] = {"mechanism": params["mechanism"], "progress": settings.progress}
-    found = fit_all_rows(X / scale, settings.rng, params["effort"], **own)
+    own: dict[str, Any] = {"mechanism": params["mechanism"], "progress": settings.progress, "watch": watch}
+    found = fit_all_rows(in_units_of(scale, X), settings.rng, params["effort"], **own)
     U = without_constant(found.U) if centred else found.U
     deficit = diagonal_deficit(U)
     return problem.result(
@@ -125,10 +111,18 @@ def from_rows(problem: AllRows, settings: Settings, params: dict[str, Any]) -> C
         SymmetricMatrix(factor=U, diagonal=deficit, unit=True),
         choice=found.choice.as_dict(),
         history=found.history,
-        interval_model=None if found.quantiles is None else IntervalModel(found.spread(deficit), found.quantiles),
+        interval_model=None
+        if found.quantiles is None
+        else IntervalModel(found.spread(deficit), found.quantiles, pairs=pair_spread(found, U)),
         status=found.status,
         model=FittedRows(found, scale, (problem.rows,), params["effort"]),
     )
+
+
+def pair_spread(found: RowsCompletion, U: Matrix) -> PairSpread | None:
+    """How uncertain the similarities of pairs of vectors are, where a model knows."""
+    pairs: PairSpread | None = getattr(found, "pairs", None)
+    return None if pairs is None else replace(pairs, vectors=U)
 
 
 def from_whole_rows(problem: AllRows, settings: Settings, params: dict[str, Any], whole: Mask) -> Completion:
@@ -140,69 +134,21 @@ def from_whole_rows(problem: AllRows, settings: Settings, params: dict[str, Any]
     factor[whole] = to_numpy(done.matrix.factor[:n_p, :])
     factor[~whole] = to_numpy(done.matrix.factor[n_p:, :])
     uncertainty[~whole] = done.interval_model.spread
+    match = done.interval_model.match
     return problem.result(
         "posterior",
         params,
         SymmetricMatrix(factor=factor, diagonal=diagonal_deficit(factor), unit=True),
         choice=done.choice,
-        interval_model=IntervalModel(uncertainty, done.interval_model.quantiles, done.interval_model.ranked),
+        interval_model=IntervalModel(
+            uncertainty,
+            done.interval_model.quantiles,
+            done.interval_model.ranked,
+            None if match is None else match.among(whole),
+        ),
         status=Status("computed", f"expected similarities, calibrated on the {n_p} complete rows"),
         model=FittedRows(CompleteRowsModel(done.model.model, factor), 1.0, (problem.rows,), params["effort"]),
     )
-
-
-def fit_rows(
-    X: Matrix,
-    rng: np.random.Generator,
-    effort: Effort,
-    objective: Objective,
-    masks: Mask | None = None,
-    mechanism: str = "auto",
-    *,
-    centred: bool = False,
-) -> RowsCompletion | CompleteRowsModel:
-    """Fit a model of rows of which some are incomplete, calibrated for `masks` or for their own."""
-    whole = candidates_among(X)
-    if whole is None:
-        return fit_all_rows(X, rng, effort, masks=masks, mechanism=mechanism)
-    masks = ~np.isnan(X[~whole]) if masks is None else masks
-    own: dict[str, Any] = {"effort": effort, "objective": objective, "growing": True, "centred": centred}
-    model = CandidateModel.fit(HeldRows(X[whole]), masks, rng=rng, **own)
-    return CompleteRowsModel(model, model.vectors(X).u)
-
-
-def fit_factors(
-    X: Matrix,
-    rng: np.random.Generator,
-    effort: str,
-    *,
-    masks: Mask | None = None,
-    progress: bool | None = False,
-) -> RowsCompletion:
-    """Fit the factor model of incomplete rows with as much effort as asked for."""
-    limits = Limits(ITERATIONS, progress=progress, label="posterior")
-    with expect(3 if effort == "fast" else EXPECTED_FITS):
-        return complete_rows(X, rng, masks=masks, limits=limits, **(FAST_ROWS if effort == "fast" else {}))
-
-
-def fit_all_rows(
-    X: Matrix,
-    rng: np.random.Generator,
-    effort: str,
-    *,
-    masks: Mask | None = None,
-    mechanism: str = "auto",
-    progress: bool | None = False,
-) -> RowsCompletion:
-    """Fit the factor model of incomplete rows and, unless it should be fast, a stack of others beside it."""
-    if effort == "fast":
-        return fit_factors(X, rng, effort, masks=masks, progress=progress)
-    from simcomplete._posterior.all_rows.mixture import mix_rows  # needed here only
-
-    limits = Limits(ITERATIONS, progress=progress, label="posterior")
-    with expect(EXPECTED_FITS + MEMBER_FITS):
-        single = complete_rows(X, rng, masks=masks, limits=limits)
-        return mix_rows(X, single, rng, masks=masks, limits=limits, tilt=mechanism == "auto")
 
 
 def work(sizes: Sizes, params: Mapping[str, Any]) -> float:
@@ -218,7 +164,7 @@ def posterior_memory(s: Sizes, params: Mapping[str, Any]) -> float:
     ):  # a copy, and eigenvectors of the candidates' block, of what they leave, and their work
         return s.n**2 + 8.0 * s.n_candidates**2
     if s.form == "candidates":
-        return memory_of_candidates(s, params["effort"]) + (COPY_ROWS * s.d if params["copies"] else 0)
+        return memory_of_candidates(s, params["effort"]) + (0 if params["copies"] is False else memory_of_copies(s))
     seen = s.n_candidates + (1 - s.missing) * s.n_queries
     if s.n_candidates >= max(MIN_COMPLETE_ROWS, MIN_COMPLETE_SHARE * seen):
         return memory_of_candidates(s, params["effort"]) + 3.0 * s.n * s.d
@@ -228,9 +174,9 @@ def posterior_memory(s: Sizes, params: Mapping[str, Any]) -> float:
     own = 11.0 * s.n * s.d + min(7.0 * s.n * moments, 2 * BLOCK / 8) + 5.0 * s.d * moments
     if params["effort"] == "fast":
         return own
-    # Two models over features, of 3000 rows at most, and what members expect of the rows that are judged.
+    # Two models over features, of 3000 rows at most, and what members expect of the rows that are scored.
     some = min(s.n, CHOSEN_ON)
-    return own + 6.0 * s.n * s.d + 3.0 * (some + s.d) * moments + 20.0 * min(some, JUDGED) * s.d
+    return own + 6.0 * s.n * s.d + 3.0 * (some + s.d) * moments + 20.0 * min(some, MAX_SCORED) * s.d
 
 
 def memory_of_candidates(s: Sizes, effort: str) -> float:
@@ -246,6 +192,13 @@ def memory_of_candidates(s: Sizes, effort: str) -> float:
     learnt = 85 * simulated * d + 29 * simulated * min(OTHERS, n - simulated) if effort == "best" else 0
     table = (9 if wide else 2 * spaces) * n * d + (0 if wide else 7 * spaces + 2) * d**2
     return table + spaces * min(s.n_queries, BATCH) * numbers_per_mask(s) + max(cosines, learnt)
+
+
+def memory_of_copies(s: Sizes) -> float:
+    """Rows of the neighbours as they are, beside unit ones, and once more in units of the features' deviations."""
+    simulated = min(SIMULATED, s.n_candidates // 4)
+    near = min(s.n_candidates, max(min(s.n_queries, BATCH), simulated) * MAX_NEIGHBOURS)
+    return 2.0 * near * s.d + (2 * len(KINDS) + 2) * min(simulated, MAX_EXAMPLES) * s.d
 
 
 def numbers_per_mask(s: Sizes) -> float:
@@ -272,20 +225,31 @@ METHODS = (
         reference="this project: local-prior Gaussian with learnt lengths",
         uses=frozenset({"overlap"}),
         parameters=Parameters(
-            parameter("effort", "full", Words("full", "fast", "best"), meaning="how much is tried when calibrating"),
             parameter(
-                "objective", "error", Words("error", "recall"), meaning="small squared error, or the ten nearest found"
+                "effort",
+                "full",
+                Words("full", "fast", "best"),
+                meaning="amount of calibration: 'fast' learns lengths only, 'best' combines several models",
+            ),
+            parameter(
+                "objective",
+                "error",
+                Words("error", "recall"),
+                meaning="smallest squared error, or most of the ten nearest found",
             ),
             parameter(
                 "mechanism",
                 "auto",
                 Words("auto", "random"),
-                meaning="every row incomplete: values may be missing because of what they are, or at random",
+                meaning="if every row is incomplete: values may be missing because of their size, or at random",
             ),
-            parameter("copies", False, Flag(), meaning="whether queries may be candidates themselves, with noise"),
             parameter(
-                "prior", None, Number(0.0, MOST_COPIES, above=True), meaning="share of queries that are; None: few"
+                "copies",
+                None,
+                Flag(),
+                meaning="whether queries may be candidates themselves, with noise; None: unless metric='pearson'",
             ),
+            parameter("prior", None, *TOLD, meaning="share of queries that are, in all or of each kind; None: few"),
         ),
         shared=frozenset({"metric"}),
         extend=posterior_extension,

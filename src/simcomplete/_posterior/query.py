@@ -9,7 +9,7 @@ import numpy as np
 from simcomplete._method.given import joined_labels
 from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._posterior.centred import CentredModel
-from simcomplete._posterior.extend import FittedRows
+from simcomplete._posterior.extend import FittedRows, as_fitted
 from simcomplete._posterior.shared.rows import diagonal_deficit
 from simcomplete._result.completion import Completion
 from simcomplete._result.intervals import IntervalModel
@@ -31,9 +31,7 @@ def answer_queries(fitted: FittedRows, done: Completion, Q: Any) -> Completion:
     """Vectors of new queries by the model behind a completion, below the rows that its candidates have there."""
     given = fitted.tables[0]
     if done.matrix.factor is None or int(done.matrix.factor.shape[1]) != fitted.d:
-        raise InputError(
-            "this completion was changed by a view, and takes no new queries; ask the one it was made from"
-        )
+        raise InputError("a view of a completion takes no new queries; use the completion that it was made from")
     asked = as_rows(Q, "queries").in_memory()
     if isinstance(asked, FrameRows):
         asked = in_order_of(given, asked, "queries")
@@ -41,7 +39,7 @@ def answer_queries(fitted: FittedRows, done: Completion, Q: Any) -> Completion:
     X = np.asarray(to_numpy(asked.array), dtype=np.float64)
     rows = X if done.scaling is None else np.asarray(done.scaling(X))
     model = CentredModel(fitted.model) if done.params.get("metric") == "pearson" else fitted.model
-    found = model.vectors(rows / fitted.scale)
+    found = model.vectors(as_fitted(model, fitted.scale, rows))
     n, old, facts = done.n_candidates, done.interval_model, dict[str, Any]()
     if isinstance(fitted.model, CandidateModel) and old is not None:  # candidates are complete
         facts["interval_model"] = IntervalModel(found.uncertainty, old.quantiles, old.ranked, found.match)
@@ -51,7 +49,7 @@ def answer_queries(fitted: FittedRows, done: Completion, Q: Any) -> Completion:
     if not done.all_rows_are_queries:
         facts["exact"] = done.exact
     deficit = np.zeros(n) if done.diagonal is None else to_numpy(done.diagonal)[:n]
-    return Completion(
+    made = Completion(
         SymmetricMatrix(
             factor=_above(done.matrix.factor, n, found.u),
             diagonal=np.concatenate([deficit, diagonal_deficit(found.u)]),
@@ -68,6 +66,7 @@ def answer_queries(fitted: FittedRows, done: Completion, Q: Any) -> Completion:
         model=replace_queries(fitted, asked),
         **facts,
     )
+    return made._with_regressions(done._regressions)  # the candidates are the same
 
 
 def replace_queries(fitted: FittedRows, asked: Any) -> FittedRows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -50,6 +50,10 @@ class Biases:
     def of_rows(self, positions: NDArray[np.int64]) -> NDArray[np.float64]:
         """What is expected in every cell of some rows."""
         return np.asarray(self.mean + self.rows[positions][:, None] + self.columns[None, :])
+
+    def __truediv__(self, size: float) -> Biases:
+        """The same of values divided by a number."""
+        return replace(self, mean=self.mean / size, rows=self.rows / size, columns=self.columns / size)
 
     def residuals(self, stored: Any) -> Any:
         """Known values less what is expected, in a sparse matrix of the same cells."""
@@ -135,10 +139,12 @@ def _by_hiding(known: Cells, shape: Any, kind: BiasKind | None) -> tuple[float, 
         return (DEFAULT_SHRINKAGE, DEFAULT_SHRINKAGE)
     left: Cells = tuple(part[~hidden] for part in known)  # type: ignore[assignment]
     rows, columns, truth = (part[hidden] for part in known)
+    top = float(np.abs(known[2]).max()) or 1.0  # in units of which squares stay in range
+    unit = 1.0 if 1e-100 < top < 1e100 else top
 
     def error(shrinkage: tuple[float, float]) -> float:
         found = _alternated(left, shape, kind, shrinkage)
-        return float(np.mean((truth - found.at(rows, columns)) ** 2))
+        return float(np.mean(((truth - found.at(rows, columns)) / unit) ** 2))
 
     best = min(((size, size) for size in SHRINKAGES), key=error)
     if kind == "both":

@@ -97,7 +97,7 @@ def on_features(Z: Any, features: Matrix) -> RatingFactors:
 
 
 def mask_factors(M: Any) -> tuple[Matrix, Matrix]:
-    """What is told by which values are known: singular vectors of the mask, less the first, scaled to squares of 1."""
+    """What is seen in which values are known: singular vectors of the mask, less the first, scaled to squares of 1."""
     n, d = M.shape
     rank = min(MASK_FACTORS + 1, min(n, d) - 1)
     if rank < 2:

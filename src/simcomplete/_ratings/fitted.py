@@ -16,6 +16,7 @@ from simcomplete._rows.sparse import known_cells
 from simcomplete._rows.table import RowTable
 from simcomplete._rows.xp import to_numpy
 
+SAFE = (1e-50, 1e50)  # fourth powers of sums of such values are far from the smallest and the largest number
 Values = tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]]]
 
 
@@ -32,15 +33,29 @@ class FittedRatings:
         return self.tables[0].d
 
     @cached_property
+    def stored(self) -> Any:
+        """Known cells of all tables."""
+        return scipy.sparse.csr_array(scipy.sparse.vstack([known_cells(table) for table in self.tables]))
+
+    @cached_property
+    def size(self) -> float:
+        """What values are divided by for the model: 1, unless their squares would be beyond the range of numbers."""
+        top = float(np.abs(self.stored.data).max(initial=0.0))
+        return 1.0 if top == 0 or SAFE[0] <= top <= SAFE[1] else float(np.ldexp(1.0, np.frexp(top)[1] - 1))
+
+    @cached_property
     def model(self) -> RatingModel:
         """The model."""
-        stored = scipy.sparse.csr_array(scipy.sparse.vstack([known_cells(table) for table in self.tables]))
-        return RatingModel.fit(stored, self.biases or learn_biases(stored, None))
+        stored = self.stored.copy()
+        stored.data = stored.data / self.size  # of the smallest numbers SciPy's division would multiply by infinity
+        return RatingModel.fit(stored, learn_biases(stored, None) if self.biases is None else self.biases / self.size)
 
     def imputed(self, positions: NDArray[np.int64]) -> Values:
         """Values of some rows, observed ones bit for bit, and their standard deviations."""
+        if not self.stored.nnz:  # nothing is known, of any value
+            return (nothing := rows_at(self.tables, positions)), nothing
         values, std = self.model.values(positions)
-        return with_observed(rows_at(self.tables, positions), values, std)
+        return with_observed(rows_at(self.tables, positions), values * self.size, std * self.size)
 
     def _replace(self, **changes: Any) -> FittedRatings:
         return replace(self, **changes)

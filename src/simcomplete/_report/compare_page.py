@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from simcomplete._compare.compare import winner
 from simcomplete._report import charts
 from simcomplete._report.page import ThemedFigure, render_page, themed, write_page
-from simcomplete._report.results import valid_text
+from simcomplete._report.results import COLUMN_MEANINGS, valid_text
 from simcomplete._result.plain import plain
 from simcomplete._rows.atomic import replacing
 
@@ -95,16 +95,18 @@ def render_comparison(summary: Sequence[dict[str, Any]], rows: Sequence[dict[str
             "time": themed(
                 partial(charts.error_against_time, best),
                 f"Error against seconds: {seconds}.",
-                "Down and left is better.",
+                "Points further down and to the left are better.",
             ),
         }
     context = {
         "name": name,
         "winner": winner(summary),
         "first": rows[0],
+        "kind": kind_of_similarity(rows[0].get("params", {})),
         "runs": max(row["runs"] for row in summary),
         # Notes are sentences: below the table they take no room from the numbers.
         "head": head[:-1],
+        "columns": {name: COLUMN_MEANINGS[name] for name in head[1:-1]},
         "rows": [row[:-1] for row in cells],
         "notes": {row[0]: row[-1] for row in cells if row[-1]},
         "words": words,
@@ -113,10 +115,30 @@ def render_comparison(summary: Sequence[dict[str, Any]], rows: Sequence[dict[str
     return render_page("compare.html", context)
 
 
+def kind_of_similarity(params: Mapping[str, Any]) -> str:
+    """Say what was compared, where it is not plain cosines.
+
+    Examples
+    --------
+    >>> kind_of_similarity({"center": "mean"})
+    'First, the mean was subtracted from every feature. Similarities are cosines.'
+    >>> kind_of_similarity({})
+    ''
+    """
+    center, scale = params.get("center"), params.get("scale")
+    changes = [f"the {center} was subtracted from every feature"] if center else []
+    if scale:
+        by = {"sd": "its standard deviation", "robust": "the distance of its quartiles"}[scale]
+        changes.append(f"{'each' if center else 'every feature'} was divided by {by}")
+    kind = "correlations of rows" if params.get("metric") == "pearson" else "cosines"
+    first = f"First, {', and '.join(changes)}. " if changes else ""
+    return f"{first}Similarities are {kind}." if changes or kind != "cosines" else ""
+
+
 def _bars(rows: Sequence[dict[str, Any]], measure: str, title: str, alt: str) -> ThemedFigure:
-    caption = "Bars are means, lines the standard deviation between runs."
+    caption = "Bars show means, lines the standard deviation between runs."
     if measure == "error" and any((row["error"] or 0) > charts.LONGEST for row in rows):
-        caption += f" Bars that reach {charts.LONGEST:g} are cut there; the table has their errors."
+        caption += f" Bars are cut at {charts.LONGEST:g}; the table has the errors."
     return themed(lambda theme: charts.bars(rows, measure, title, theme), f"{title}: {alt}", caption)
 
 

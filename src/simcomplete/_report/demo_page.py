@@ -12,24 +12,11 @@ from simcomplete._report.demo import Demo
 from simcomplete._report.figures import HIDDEN
 from simcomplete._report.neighbours import first_queries, n_true
 from simcomplete._report.page import ThemedFigure, render_page, themed, write_page
-from simcomplete._report.results import HEAD, TEXT, cells
+from simcomplete._report.results import COLUMN_MEANINGS, HEAD, TEXT, cells
 from simcomplete._report.sentences import summary_sentences
 
 # Candidates and queries in the error maps: few enough to see single entries.
 MAP_ROWS = 40
-
-COLUMN_MEANINGS = {
-    "rel. sq. error": "Squared distance to the truth over the whole matrix, divided by that of S0: below 1 "
-    "is better than S0, above 1 is worse.",
-    "recall@20%, recall@10": "Of a query's truly nearest 20 percent (or 10) of the candidates, the share "
-    "that are among the 20 percent (or 10) of highest similarity; averaged over the queries.",
-    "nDCG@20%": "Normalised discounted cumulative gain: as recall, with more weight on the nearest candidates.",
-    "rank": "The rank of the completed matrix.",
-    "valid": "Whether the result passes five checks: it equals its transpose (symmetry), has no negative "
-    "eigenvalues (psd), a diagonal of 1 (diagonal), entries from -1 to 1 (range), and the known similarities among "
-    "candidates (candidates). If not, which checks fail.",
-    "seconds": "Time of the completion, on this machine.",
-}
 
 
 def write_demo(demo: Demo, folder: Path) -> Path:
@@ -51,7 +38,7 @@ def render_demo(demo: Demo) -> str:
         "head": HEAD,
         "rows": [cells(row) for row in demo.rows],
         "words": TEXT,
-        "columns": COLUMN_MEANINGS,
+        "columns": {name: COLUMN_MEANINGS[name] for name in HEAD[1:]},
         "summary": summary_sentences(demo.rows, demo.featured),
         "spectrum": _spectrum(demo),
         "errors": _errors(demo),

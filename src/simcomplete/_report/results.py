@@ -10,6 +10,23 @@ HEAD = ("method", "rel. sq. error", "recall@20%", "recall@10", "nDCG@20%", "rank
 # Columns that are aligned to the left; the others are numbers.
 TEXT = (0, 6)
 
+# What the columns mean, by their names; pages show those that their table has.
+COLUMN_MEANINGS = {
+    "rel. sq. error": "The squared distance to the true similarities over the whole matrix, divided by that of the "
+    "overlap similarity S0: below 1 is better than S0, above 1 is worse.",
+    "queries x candidates": "The same, over the similarities of queries with candidates only.",
+    "recall@20%": "The share of the true nearest 20 percent of the candidates that are among the 20 percent with the "
+    "highest similarity; the mean over the queries.",
+    "recall@10": "The share of the true ten nearest candidates that are among the ten with the highest similarity; the "
+    "mean over the queries.",
+    "nDCG@20%": "Normalised discounted cumulative gain: like recall, with more weight on the first positions.",
+    "rank": "The rank of the completed matrix.",
+    "valid": "Whether the result passes five checks: it equals its transpose (symmetry), has no negative "
+    "eigenvalues (psd), a diagonal of 1 (diagonal), entries from -1 to 1 (range), and the known similarities among "
+    "candidates (candidates). If not, which checks fail.",
+    "seconds": "Time of the completion, on this machine.",
+}
+
 # The checks of validity, in one word each.
 CHECK_WORDS = {
     "symmetric": "symmetry",

@@ -34,8 +34,8 @@ def validity_sentences(rows: Sequence[Row]) -> list[str]:
         # For each check the number farthest from zero.
         worst = [max((row.validity[name]["value"] for row in alike), key=abs) for name in fails]
         failures = "; ".join(FAILURES.get(name, name).format(value) for name, value in zip(fails, worst, strict=True))
-        verdict = f"not a valid matrix of cosines ({failures})" if fails else "passes all five checks of validity"
-        sentences.append(f"{names}: {verdict}.")
+        outcome = f"not a valid matrix of cosines ({failures})" if fails else "passes all five checks of validity"
+        sentences.append(f"{names}: {outcome}.")
     return sentences
 
 

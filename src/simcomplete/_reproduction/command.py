@@ -70,12 +70,12 @@ def run_protocol(
         list[str] | None, Option(metavar="NAME=VALUE", help="Such as dataset=mnist or method=smcnn; repeatable.")
     ] = None,
     jobs: Annotated[int, Option(min=1, help="Processes at a time.")] = 1,
-    limit: Annotated[float | None, Option(min=0.1, help="Seconds for each solve, instead of the protocol's.")] = None,
+    limit: Annotated[float | None, Option(min=0.1, help="CPU seconds for a solve, not the protocol's.")] = None,
     verbose: Annotated[bool, Option("--verbose", help="Print a line for every run as it ends.")] = False,
     no_progress: Annotated[bool, Option("--no-progress", help="Show no progress.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run a protocol. Rows are written as they are made; trials that have a row are not run again."""
+    """Run a protocol. Results are written during the run; trials with a stored result are not run again."""
     chosen = _chosen(name, quick, full)
     made = run_protocols(
         chosen,

@@ -56,7 +56,9 @@ class Protocol:
     seeds : list of int
         One run each.
     time_limit : float
-        Seconds for each solve.
+        Seconds of processor time for each solve.
+    fewer_seeds : dict
+        How many of the seeds slow methods run with: by the name of the method, or "METHOD COLUMN".
     ranked : list of str
         Methods that take a rank; all where it is None.
     decisions : list of str
@@ -82,6 +84,7 @@ class Protocol:
     measures: list[str]
     seeds: list[int]
     time_limit: float
+    fewer_seeds: dict[str, int] = field(default_factory=dict)
     ranked: list[str] | None = None
     decisions: list[str] = field(default_factory=list)
     reported: str | None = None
@@ -95,6 +98,18 @@ class Protocol:
         small = {name: QUICK[name] for name in ("sets", "candidates", "queries", "seeds", "time_limit")}
         params = {**self.params, "rank": 10} if "rank" in self.params else self.params
         return replace(self, grid=grid, params=params, **small)
+
+    def seeds_of(self, method: str, column: str) -> list[int]:
+        """Return the seeds that a method runs with in a column.
+
+        Examples
+        --------
+        >>> slow = parse_protocol("mine", 'extends = "rank"\\nseeds = [0, 1, 2]\\nfewer_seeds = {nnfn = 1}')
+        >>> slow.seeds_of("nnfn", "original"), slow.seeds_of("smcnn", "original")
+        ([0], [0, 1, 2])
+        """
+        most = self.fewer_seeds.get(f"{method} {column}", self.fewer_seeds.get(method, len(self.seeds)))
+        return self.seeds[:most]
 
     def first(self) -> Protocol:
         """Return the protocol with its first seed only."""
@@ -154,6 +169,13 @@ def parse_protocol(name: str, text: str) -> Protocol:
     if protocol.layout not in LAYOUTS:
         raise FileFormatError(
             f"protocol {name}: layout={protocol.layout!r} is unknown; use one of {', '.join(LAYOUTS)}"
+        )
+    given = entries.get("fewer_seeds", {})  # those of another protocol may name methods that this one has not
+    places = {text for m in protocol.methods for text in (m, *(f"{m} {c['name']}" for c in protocol.columns))}
+    unknown = sorted(set(given) - places)
+    if unknown:
+        raise FileFormatError(
+            f"protocol {name}: fewer_seeds has {unknown}; it needs methods of the protocol, or 'METHOD COLUMN'"
         )
     wrong = sorted(set(protocol.grid) - set(AXES))
     if wrong or "missing" not in protocol.grid:

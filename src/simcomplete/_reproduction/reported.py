@@ -15,6 +15,8 @@ SET_LABELS = {
     "protein": "PROTEIN",
     "cifar10": "CIFAR10",
     "googlenews": "GoogleNews",
+    "usps": "USPS",
+    "agnews": "AG News",
 }
 METHOD_LABELS = {
     "overlap": "S0",
@@ -25,6 +27,10 @@ METHOD_LABELS = {
     "smcnmf": "SMCNmF",
     "mc_fon": "MC_fON",
     "posterior": "posterior",
+    "knn_imputer": "KNNImputer",
+    "iterative_imputer": "IterativeImputer",
+    "soft_impute": "SoftImpute",
+    "boosting": "boosting",
 }
 PRINTED_MEASURES = {"error": "rmse", "recall_fifth": "recall", "ndcg": "ndcg", "rank": "rank"}
 

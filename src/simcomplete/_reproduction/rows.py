@@ -48,7 +48,7 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     except (ValueError, EOFError, OSError, zlib.error, RecursionError) as error:
         raise FileFormatError(f"{path} is not a file of rows: {error}") from error
     if not all(isinstance(row, dict) for row in rows):
-        raise FileFormatError(f"{path} is not a file of rows: a line is no JSON object")
+        raise FileFormatError(f"{path} is not a file of rows: a line is not a JSON object")
     return rows
 
 

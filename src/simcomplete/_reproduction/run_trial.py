@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import subprocess
 import time
@@ -17,6 +18,9 @@ from simcomplete import datasets, metrics
 from simcomplete._compare.trial import Split, attempt, machine, split
 from simcomplete._method.spec import SHARED
 from simcomplete._registry import find
+from simcomplete._reproduction.cpu_limit import CpuLimit
+from simcomplete._reproduction.labels.others import OTHERS
+from simcomplete._reproduction.labels.trial import TASK_PARAMETERS, run_labels
 from simcomplete._result.completion import Completion
 from simcomplete.errors import SimcompleteError
 
@@ -35,7 +39,7 @@ def run_trial(
     trial : mapping
         From `expand`.
     limit : float
-        Seconds for the solve.
+        Seconds of processor time for the solve.
     report_stage : callable
         Is called with "solving" before the solve and with "solved" after it.
 
@@ -51,7 +55,12 @@ def run_trial(
     >>> row["outcome"], row["rank"]
     ('done', 5)
     """
-    facts = {**trial, "limit": limit, **machine(), **program_facts()}
+    load = round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
+    facts = {**trial, "limit": limit, "load": load, **machine(), **program_facts()}
+    if trial["params"].get("task") == "labels":
+        known = {name: value for name, value in trial["params"].items() if name in TASK_PARAMETERS}
+        own = {} if trial["method"] in OTHERS else _used(trial["method"], trial["params"])
+        return run_labels({**trial, "params": {**own, **known}}, facts, report_stage)
     try:
         data = _data(trial)
     except SimcompleteError as error:
@@ -61,12 +70,14 @@ def run_trial(
         "candidates_used": len(data.P),
         "features": data.P.shape[1],
         "mask": hashlib.sha256(hidden).hexdigest()[:16],
-        "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
     }
-    params = _with_time_limit(trial["method"], _used(trial["method"], trial["params"]), limit)
+    params = _used(trial["method"], trial["params"])
     before = peak_mib()
     report_stage("solving")
     start = time.process_time()
+    stop = CpuLimit(share_of_limit(trial["method"], params, limit))
+    if can_be_stopped(trial["method"], params):
+        params["callback"] = stop
 
     def after(done: Completion) -> dict[str, Any]:
         measured = {"cpu_seconds": time.process_time() - start, "peak_mib": peak_mib(), "start_mib": before}
@@ -75,9 +86,16 @@ def run_trial(
             "iterations": done.history[-1].get("iteration") if done.history else None,
             "gap": None if done.certificate is None else done.certificate.gap,
         }
-        return {**measured, "choice": (done.choice or {}).get("tuned"), **_other_measures(done, data)}
+        choice = done.choice or {}
+        tried = [one["error"] if math.isfinite(one["error"]) else None for one in choice.get("tried", [])]
+        return {**measured, "choice": choice.get("tuned"), "tried": tried or None, **_other_measures(done, data)}
 
-    return {**facts, **attempt(trial["method"], data, params, limit, after)}
+    row = attempt(trial["method"], data, params, None, after)
+    used = row.get("cpu_seconds") or 0.0
+    if row["outcome"] == "done" and (stop.exceeded or used > limit):
+        row["outcome"] = "over budget"
+        row["reason"] = f"took {used:.1f} s of processor time, more than the limit of {limit:g} s allows"
+    return {**facts, **row}
 
 
 def peak_mib() -> float | None:
@@ -110,11 +128,21 @@ def _used(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in params.items() if name not in SHARED or name in find(method).shared}
 
 
-def _with_time_limit(method: str, params: dict[str, Any], limit: float) -> dict[str, Any]:
-    """Divide the time limit among the settings that `tune` tries and the final run, for methods that can be stopped."""
-    spec = find(method)
-    stops = "time_limit" in spec.parameters and params.get("solver", spec.parameters.defaults.get("solver")) != "exact"
-    return {**params, "time_limit": limit / (len(spec.grid) + 1)} if params.get("tune") and stops else params
+def can_be_stopped(method: str, params: Mapping[str, Any]) -> bool:
+    """Whether a method can be stopped between its steps: an exact solver is one decomposition."""
+    known = find(method).parameters
+    return "callback" in known and params.get("solver", known.defaults.get("solver")) != "exact"
+
+
+def share_of_limit(method: str, params: Mapping[str, Any], limit: float) -> float:
+    """Divide the limit among the settings that `tune` tries and the final run.
+
+    Examples
+    --------
+    >>> share_of_limit("nnfn", {}, 60.0), share_of_limit("nnfn", {"tune": True}, 60.0)
+    (60.0, 10.0)
+    """
+    return limit / (len(find(method).grid) + 1) if params.get("tune") else limit
 
 
 def _other_measures(done: Completion, data: Split) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from simcomplete._compare.ledger import Ledger, trial_key
 from simcomplete._reproduction.protocol import Protocol
+from simcomplete._reproduction.summary import QUIET_LOAD, is_quiet, is_timed
 from simcomplete._reproduction.trials import TRIAL_KEY, expand
 from simcomplete._reproduction.workers import run_in_processes
 from simcomplete._rows.progress import track
@@ -35,7 +37,7 @@ def run_protocols(
     jobs : int
         How many processes at a time.
     limit : float, optional
-        Seconds for each solve, instead of the protocol's own.
+        Seconds of processor time for each solve, instead of the protocol's own.
     only : sequence of str
         See `expand`.
     progress : bool, optional
@@ -50,16 +52,25 @@ def run_protocols(
     for protocol in protocols:
         seconds = protocol.time_limit if limit is None else limit
         trials = {trial_key(cell.trial, TRIAL_KEY): cell.trial for cell in expand(protocol, only)}
-        left = [trial for trial in trials.values() if not _is_final(ledger.find(trial), seconds)]
+        time_again = is_timed(protocol) and _is_quiet_now()
+        left = [trial for trial in trials.values() if not _is_final(ledger.find(trial), seconds, time_again)]
         for row in track(run_in_processes(left, seconds, jobs), protocol.name, progress, total=len(left)):
             on_row(ledger.add(row))
             made += 1
     return made
 
 
-def _is_final(row: dict[str, Any] | None, limit: float) -> bool:
-    """Whether another run would not change the row: it finished, failed, or had at least as much time."""
-    if row is None:
+def _is_quiet_now() -> bool:
+    """Whether timings of this moment would count."""
+    return hasattr(os, "getloadavg") and os.getloadavg()[0] <= QUIET_LOAD
+
+
+def _is_final(row: dict[str, Any] | None, limit: float, time_again: bool = False) -> bool:
+    """Whether another run would not change the row: it finished, failed, or had at least as much time.
+
+    With `time_again` a row that was made beside other work is not final: its timings do not count.
+    """
+    if row is None or (time_again and not is_quiet(row)):
         return False
     if row["outcome"] == "over budget":
         return (row.get("limit") or 0.0) >= limit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,11 @@ from simcomplete._reproduction.reported import printed_numbers
 from simcomplete._reproduction.rows import RowsByTrial, pair_cells
 from simcomplete._reproduction.trials import Cell
 
+# Measures that other work on the machine changes, and another machine.
+TIMED = ("cpu_seconds",)
+# The load of a machine with nothing else on it: the run itself, and a little.
+QUIET_LOAD = 1.5
+MACHINE = ("processor", "cores", "threads", "commit")
 # Numbers nearer to the paper's than this count as equal: an absolute difference, for ranks a relative one.
 TOLERANCE = 0.05
 
@@ -73,18 +78,59 @@ class CellSummary:
 
 def summarise_cells(protocol: Protocol, rows: RowsByTrial) -> list[CellSummary]:
     """Summarise the rows of a protocol by cell; cells that were not run have summaries, too."""
+    pairs = pair_cells(protocol, rows)
+    timed = timed_together([row for _, row in pairs if row is not None]) if is_timed(protocol) else []
+    kept = {id(row) for row in timed}
     groups: dict[tuple[Any, ...], list[dict[str, Any] | None]] = {}
     cells: dict[tuple[Any, ...], Cell] = {}
-    for cell, row in pair_cells(protocol, rows):
+    for cell, row in pairs:
         name = (*cell.at.values(), cell.trial["method"], cell.column)
         groups.setdefault(name, []).append(row)
         cells[name] = cell
-    return [_summary_of(protocol, cells[name], group) for name, group in groups.items()]
+    return [_summary_of(protocol, cells[name], group, kept) for name, group in groups.items()]
 
 
-def _summary_of(protocol: Protocol, cell: Cell, group: list[dict[str, Any] | None]) -> CellSummary:
+def is_timed(protocol: Protocol) -> bool:
+    """Whether a protocol shows timings."""
+    return bool(set(TIMED) & set(protocol.measures))
+
+
+def is_quiet(row: Mapping[str, Any]) -> bool:
+    """Whether nothing else ran on the machine when a row was made.
+
+    Examples
+    --------
+    >>> is_quiet({"load": 1.02}), is_quiet({"load": 3.5}), is_quiet({})
+    (True, False, False)
+    """
+    load = row.get("load")
+    return load is not None and load <= QUIET_LOAD
+
+
+def timed_together(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows whose timings may stand side by side: one machine, one commit, nothing else on it.
+
+    Examples
+    --------
+    >>> rows = [{"processor": "a", "load": 1.0}, {"processor": "a", "load": 1.1}, {"processor": "b", "load": 1.0}]
+    >>> [row["processor"] for row in timed_together([*rows, {"processor": "a", "load": 4.0}])]
+    ['a', 'a']
+    """
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        if is_quiet(row):
+            groups.setdefault(tuple(row.get(name) for name in MACHINE), []).append(row)
+    return max(groups.values(), key=len, default=[])
+
+
+def _summary_of(
+    protocol: Protocol, cell: Cell, group: list[dict[str, Any] | None], timed: Collection[int]
+) -> CellSummary:
     ran = [row for row in group if row is not None]
-    known = {m: [v for row in ran for v in [measure_of(row, m)] if v is not None] for m in protocol.measures}
+    known = {
+        m: [v for row in ran if m not in TIMED or id(row) in timed for v in [measure_of(row, m)] if v is not None]
+        for m in protocol.measures
+    }
     used = min((row["candidates_used"] for row in ran if "candidates_used" in row), default=None)
     return CellSummary(
         at=cell.at,

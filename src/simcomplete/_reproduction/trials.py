@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 from simcomplete._registry import find
+from simcomplete._reproduction.labels.others import OTHERS
 from simcomplete._reproduction.protocol import Protocol
 from simcomplete.errors import InputError
 
@@ -50,7 +51,7 @@ def expand(protocol: Protocol, only: Sequence[str] = ()) -> list[Cell]:
         for values in product(*axes.values())
         for method in protocol.methods
         for column in protocol.columns
-        if method in column.get("methods", protocol.methods)
+        if method in column.get("methods", protocol.methods) and seed in protocol.seeds_of(method, column["name"])
         for cell in [_cell(protocol, method, column, dict(zip(axes, values, strict=True)), seed)]
     ]
     wanted = _parse_only(only)
@@ -58,6 +59,8 @@ def expand(protocol: Protocol, only: Sequence[str] = ()) -> list[Cell]:
 
 
 def _cell(protocol: Protocol, method: str, column: dict[str, Any], at: dict[str, Any], seed: int) -> Cell:
+    if method in OTHERS:  # of other libraries, with their own settings
+        return Cell(_trial(protocol, at, seed, method, dict(column.get("params", {}))), column["name"], at)
     spec = find(method)
     params: dict[str, Any] = dict(protocol.params) if spec.family in PAPER_FAMILIES else {}
     for axis in ("rank", "penalty", "step"):
@@ -69,7 +72,11 @@ def _cell(protocol: Protocol, method: str, column: dict[str, Any], at: dict[str,
         del params["preset"]
     if params.get("tune") and not spec.grid:
         del params["tune"]
-    trial = {
+    return Cell(_trial(protocol, at, seed, method, params), column["name"], at)
+
+
+def _trial(protocol: Protocol, at: dict[str, Any], seed: int, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    return {
         "dataset": at["dataset"],
         "candidates": at["candidates"],
         "queries": protocol.queries,
@@ -78,7 +85,6 @@ def _cell(protocol: Protocol, method: str, column: dict[str, Any], at: dict[str,
         "method": method,
         "params": params,
     }
-    return Cell(trial, column["name"], at)
 
 
 def _parse_only(only: Sequence[str]) -> dict[str, set[str]]:

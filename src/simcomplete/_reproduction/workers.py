@@ -15,13 +15,15 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from simcomplete._compare.trial import machine
+from simcomplete._reproduction.cpu_limit import ended_by_the_system, was_ended_by_the_system
 from simcomplete._reproduction.run_trial import program_facts, run_trial
 from simcomplete._result.plain import plain
 
 # Seconds for loading the data and for measuring, which are not part of the time limit.
 SETUP_SECONDS = 900.0
-# A method that stops by itself does so up to an iteration after the limit: it has these seconds more.
-GRACE_SECONDS = 3.0
+# Limits are processor time. A busy machine gives a process a small part of its time, so wall-clock time only ends
+# what does not compute at all.
+WALL_CLOCK_SHARE = 40.0
 
 
 @dataclass
@@ -42,7 +44,7 @@ def run_in_processes(trials: Sequence[dict[str, Any]], limit: float, jobs: int =
     trials : sequence of dict
         From `expand`.
     limit : float
-        Seconds for each solve. Iterative methods stop there; a process that takes longer is killed.
+        Seconds of processor time for each solve. Iterative methods stop there; a process that takes longer is ended.
     jobs : int
         How many processes at a time.
     """
@@ -102,11 +104,13 @@ def _receive(pipe: Connection, worker: Worker, limit: float) -> dict[str, Any] |
         message = json.loads(pipe.recv_bytes())
     except (EOFError, OSError):
         worker.process.join()
+        if was_ended_by_the_system(worker.process.exitcode):
+            return _stopped(worker, limit)
         reason = f"its process ended with code {worker.process.exitcode} while {worker.stage}; out of memory?"
         return {**_row_start(worker, limit), "outcome": "failed", "reason": reason, "seconds": None}
     if isinstance(message, str):
         worker.stage = message
-        worker.deadline = time.monotonic() + (1.25 * limit + GRACE_SECONDS if message == "solving" else SETUP_SECONDS)
+        worker.deadline = time.monotonic() + (WALL_CLOCK_SHARE * limit if message == "solving" else SETUP_SECONDS)
         return None
     return dict(message)
 
@@ -134,4 +138,14 @@ def _work(pipe: Connection, trial: Mapping[str, Any], limit: float) -> None:
         with contextlib.suppress(BrokenPipeError):
             pipe.send_bytes(json.dumps(plain(message), allow_nan=False).encode())
 
-    send(run_trial(trial, limit, send))
+    guard = contextlib.ExitStack()
+
+    def stage(message: str) -> None:
+        guard.close()
+        if message == "solving":
+            guard.enter_context(ended_by_the_system(limit))
+        send(message)
+
+    with guard:
+        row = run_trial(trial, limit, stage)
+    send(row)

@@ -52,7 +52,7 @@ class ArchiveKind(NamedTuple):
     @property
     def again(self) -> str:
         """What to do about a folder that cannot be read."""
-        return f"save the {self.noun} anew"
+        return f"save the {self.noun} again"
 
     def owns(self, file: str) -> bool:
         """Whether `save` writes files of this name; none of them leads out of the folder."""
@@ -68,7 +68,7 @@ COMPLETION = ArchiveKind(
     3,  # 1: written by simcomplete 0.1; 2: without a model
     re.compile(
         "factor|factor_below|signs|diagonal|dense|order|candidates|spread|quantiles|rank_shares|rank_quantiles|"
-        rf"residuals|simulated|match_ids|match_probabilities|model\.{PARTS}"
+        rf"residuals|simulated|match_ids|match_probabilities|pair_[a-z]+|model\.{PARTS}"
     ),
 )
 MODEL = ArchiveKind("model", "model.json", 1, re.compile(PARTS))
@@ -183,7 +183,7 @@ def read_archive(path: Path, kind: ArchiveKind = COMPLETION) -> Archive:
                 time.sleep(0.01)
             elif _which(path, kind) == before:
                 raise
-    raise FileFormatError(f"{path} is being replaced without end; load it when that is over")
+    raise FileFormatError(f"{path} is being replaced again and again; load it when that has ended")
 
 
 def _which(path: Path, kind: ArchiveKind) -> tuple[int, ...] | None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simcomplete._caller import warn_caller
 from simcomplete._result import frames, plots, store, views
 from simcomplete._result.certificate import Certificate
 from simcomplete._result.imputed import WithValues
@@ -27,6 +28,7 @@ from simcomplete._result.searching import WithSearch
 from simcomplete._result.status import Status
 from simcomplete._result.summary import completion_html, rank_in_words, summary
 from simcomplete._result.validity import Validity, validate
+from simcomplete._rows.atomic import as_path
 from simcomplete._rows.scaling import FeatureScaling
 from simcomplete._rows.table import as_row_table
 from simcomplete._rows.xp import Array
@@ -38,10 +40,9 @@ from simcomplete._similarity.measure import Evidence
 class Completion(WithSearch, Probabilities, WithValues, TakesQueries):
     """Completed similarities: candidates first, then queries, in input order.
 
-    ``S = F diag(signs) F^T + diag(diagonal)``, or a dense matrix where a method has no factor (then `factor` is
-    None). Everything below works for both. Wherever rows are asked for, they are given as "candidates" or "queries", by
-    position in the result (whole numbers, a slice, or a boolean for every row), by label, or counted within a group:
-    ``("queries", [0, 3])``.
+    ``S = F diag(signs) F^T + diag(diagonal)``, or a dense matrix where a method has no factor (then `factor` is None).
+    Everything below works for both. Rows are selected as "candidates" or "queries", by position in the result (whole
+    numbers, a slice, or a boolean for every row), by label, or by position within a group: ``("queries", [0, 3])``.
 
     Attributes
     ----------
@@ -52,15 +53,15 @@ class Completion(WithSearch, Probabilities, WithValues, TakesQueries):
     all_rows_are_queries : bool
         True when there were no separate queries: every row is candidate and query at once.
     method, params : str, dict
-        What made it, with every parameter as used.
+        The method, with all parameters as used.
     status : Status
         How the run ended, and what to try.
     history : list of dict
         One entry per recorded iteration; empty for direct solutions.
     certificate : Certificate or None
         Proof of optimality, for methods that have one.
-    labels, frame : list of str or None, str or None
-        Row labels, where there are some; "pandas", "polars" or "pyarrow" where candidates came as a frame of it.
+    labels : list of str or None
+        Row labels, if there are any.
     order : array of int or None
         Original position of every row, where candidates had to be moved to the front.
     choice, election : dict or None
@@ -68,9 +69,10 @@ class Completion(WithSearch, Probabilities, WithValues, TakesQueries):
     unobserved : array of int or None
         Positions of rows of which nothing was observed: they have confidence 0 and no neighbours.
     frame : {"pandas", "polars", "pyarrow"} or None
-        The kind of frame that samples came in, which `to_frame` makes again.
+        The kind of frame that the samples were given in; `to_frame` returns the same kind.
     scaling : FeatureScaling or None
-        What was taken off every feature (`offset`) and what it was divided by (`divisor`): ``center=``, ``scale=``.
+        What was subtracted from every feature (`offset`) and what it was divided by (`divisor`): ``center=``,
+        ``scale=``.
 
     Examples
     --------
@@ -149,7 +151,8 @@ class Completion(WithSearch, Probabilities, WithValues, TakesQueries):
 
     @property
     def together(self) -> bool:
-        """The former name of `all_rows_are_queries`."""
+        """The former name of `all_rows_are_queries`; it warns, and will be removed in 0.3."""
+        warn_caller("'together' is now called 'all_rows_are_queries'; the old name goes in 0.3", FutureWarning)
         return self.all_rows_are_queries
 
     @cached_property
@@ -176,7 +179,7 @@ class Completion(WithSearch, Probabilities, WithValues, TakesQueries):
         Parameters
         ----------
         rows, cols : {"candidates", "queries"}, positions, labels or pair, optional
-            Which rows and columns; all when left out. What would not fit into memory is refused.
+            Which rows and columns; all when left out. A block that does not fit into memory raises an error.
         unit_diagonal, keep_candidates, clip : bool
             As in `view`.
 
@@ -189,10 +192,10 @@ class Completion(WithSearch, Probabilities, WithValues, TakesQueries):
         return view.matrix.block(self._resolve(rows, "rows"), self._resolve(cols, "cols"))
 
     def interval(self, level: float = 0.9, rows: Any = None, cols: Any = None) -> tuple[Array, Array]:
-        """Return error bars of the similarities of queries with candidates, or of all rows with all.
+        """Return intervals for the similarities of queries with candidates, or of all rows with all.
 
-        They are learnt from simulated queries: right when values are missing at random or by occlusion, too narrow when
-        whether a value is missing depends on the value.
+        They are learnt from simulated queries. Their coverage is as stated if values are missing at random or by
+        occlusion; they are too narrow if a value is missing because of its size.
 
         Parameters
         ----------
@@ -205,8 +208,8 @@ class Completion(WithSearch, Probabilities, WithValues, TakesQueries):
         Returns
         -------
         low, high : array of shape (rows, cols)
-            Clipped to [-1, 1]. Pairs of complete candidates are exact: their intervals have no width. Those of a row
-            of which nothing was observed are -1 and 1: nothing is claimed of it.
+            Clipped to [-1, 1]. Pairs of complete candidates are exact: their intervals have no width. Those of a row of
+            which nothing was observed are -1 and 1.
         """
         required(self.interval_model, self.method)
         if not self.all_rows_are_queries:
@@ -221,17 +224,17 @@ class Completion(WithSearch, Probabilities, WithValues, TakesQueries):
         return required(self.interval_model, self.method).confidence
 
     def save(self, path: str | Path, *, overwrite: bool = False, candidates: bool = True) -> None:
-        """Write everything to a folder of `.npy` and JSON, block by block, whole or not at all; `sc.load` reads it.
+        """Write the result to a folder of `.npy` and JSON files, completely or not at all; `sc.load` reads it.
 
         Parameters
         ----------
         path, overwrite : path, bool
             The folder to make, and whether to replace a completion saved there before.
         candidates : bool
-            Also keep the exact candidate block, which `keep_candidates` views and the fifth validity check need, and
-            of "posterior" the model, which `query` and `imputed` need.
+            Also keep the exact candidate block, which views with `keep_candidates` and the fifth validity check need,
+            and for "posterior" the model, which `query` and `imputed` need.
         """
-        store.write(self, Path(path), overwrite=overwrite, candidates=candidates)
+        store.write(self, as_path(path), overwrite=overwrite, candidates=candidates)
 
     def __repr__(self) -> str:
         return (

@@ -10,9 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from simcomplete._result.pair_spread import PARTS
 from simcomplete.errors import FileFormatError
 
 RANKED = ("rank_shares", "rank_quantiles", "residuals", "simulated")
+PAIR_ARRAYS = {f"pair_{name}": name for name in ("vectors", "variances", "loadings", "weights", "doubt")}
+PAIR_VECTORS = "pair_vectors"  # left out where they are the factor
 FLOATS = (
     "factor",
     "factor_below",
@@ -23,8 +26,12 @@ FLOATS = (
     "quantiles",
     *RANKED,
     "match_probabilities",
+    *PAIR_ARRAYS,
 )
-TABLES = ("factor", "factor_below", "dense", "candidates", "rank_quantiles", "residuals", "simulated")
+TABLES = (
+    *("pair_vectors", "pair_variances", "pair_loadings"),
+    *("factor", "factor_below", "dense", "candidates", "rank_quantiles", "residuals", "simulated"),
+)
 
 
 def check_fit(arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
@@ -41,10 +48,10 @@ def check_fit(arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
     """
     _check_types(arrays)
     n, width = _size(arrays)
-    m, together = metadata["n_candidates"], metadata["all_rows_are_queries"]
-    _need(_is_whole(m) and 0 <= m <= n, f"n_candidates={m!r} is no number of candidates among {n} rows")
-    _need(isinstance(together, bool), f"all_rows_are_queries={together!r} is neither true nor false")
-    n_queries = n if together else n - m
+    m, all_queries = metadata["n_candidates"], metadata["all_rows_are_queries"]
+    _need(_is_whole(m) and 0 <= m <= n, f"n_candidates={m!r} is not a number of candidates among {n} rows")
+    _need(isinstance(all_queries, bool), f"all_rows_are_queries={all_queries!r} is neither true nor false")
+    n_queries = n if all_queries else n - m
     expected = {
         "dense": (n, n),
         "diagonal": (n,),
@@ -62,20 +69,25 @@ def check_fit(arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
     _check_candidates(arrays, metadata, m)
     _need(("spread" in arrays) == ("quantiles" in arrays), "spread.npy and quantiles.npy go together")
     if "quantiles" in arrays:
-        _need(arrays["quantiles"].ndim == 1 and len(arrays["quantiles"]) > 1, "quantiles.npy is no list of quantiles")
+        _need(
+            arrays["quantiles"].ndim == 1 and len(arrays["quantiles"]) > 1, "quantiles.npy is not a list of quantiles"
+        )
     _check_ranked(arrays, width)
+    _check_pairs(arrays, n_queries, width)
     _need(("match_ids" in arrays) == ("match_probabilities" in arrays), "match_ids, match_probabilities: one lacks")
     if "match_ids" in arrays:
         _need("spread" in arrays, "match_ids.npy needs spread.npy")
         inside = bool(((arrays["match_ids"] >= -1) & (arrays["match_ids"] < m)).all())
-        _need(inside, f"match_ids.npy names rows that are none of the {m} candidates")
+        _need(inside, f"match_ids.npy names rows that are not among the {m} candidates")
     if "order" in arrays:
         same = np.array_equal(np.sort(arrays["order"]), np.arange(n))
         _need(same, f"order.npy does not have every position of {n} rows once")
     blind = metadata.get("unobserved")
     if blind is not None:
         rows = isinstance(blind, list) and blind and all(_is_whole(row) and 0 <= row < n for row in blind)
-        _need(bool(rows) and blind == sorted(set(blind)), f"unobserved is no list of some of the {n} rows, each once")
+        _need(
+            bool(rows) and blind == sorted(set(blind)), f"unobserved is not a list of some of the {n} rows, each once"
+        )
     labels = metadata["labels"]
     if labels is not None:
         _need(isinstance(labels, list) and all(isinstance(label, str) for label in labels), "labels are not text")
@@ -95,6 +107,21 @@ def _check_ranked(arrays: Mapping[str, Any], width: int) -> None:
         _need(same, f"residuals.npy, simulated.npy hold {residuals.shape}, {simulated.shape}, not (rows, {width})")
 
 
+def _check_pairs(arrays: Mapping[str, Any], n: int, width: int) -> None:
+    """What is uncertain of rows, from which the intervals of pairs are made."""
+    found = set(PAIR_ARRAYS) & set(arrays)
+    if not found:
+        return
+    _need(
+        set(PAIR_ARRAYS) - found <= {PAIR_VECTORS} and "spread" in arrays, "of the intervals of pairs some files lack"
+    )
+    rows, columns = (int(size) for size in arrays["pair_variances"].shape)
+    shapes = [tuple(arrays[name].shape) for name in ("pair_loadings", "pair_weights", "pair_doubt")]
+    fits = rows == n and shapes == [(columns, shapes[0][1]), (PARTS,), (n,)]
+    same = tuple(arrays[PAIR_VECTORS].shape) == (n, columns) if PAIR_VECTORS in found else columns == width
+    _need(fits and same, "the arrays of pairs do not fit each other")
+
+
 def check_facts(metadata: Mapping[str, Any]) -> None:
     """Raise FileFormatError where a plain value is not of the type that the program wrote."""
     kinds: dict[str, tuple[type, ...]] = {
@@ -112,7 +139,7 @@ def check_facts(metadata: Mapping[str, Any]) -> None:
     for name, kind in kinds.items():
         _need(isinstance(metadata[name], kind), f"{name} is {str(metadata[name])[:40]!r}")
     frame = metadata.get("frame")
-    _need(frame in (None, "pandas", "polars", "pyarrow"), f"frame={str(frame)[:40]!r} is no kind of frame")
+    _need(frame in (None, "pandas", "polars", "pyarrow"), f"frame={str(frame)[:40]!r} is not a kind of frame")
     status = metadata["status"]
     words = isinstance(status.get("code"), str) and isinstance(status.get("message"), str)
     _need(words and isinstance(status.get("ok"), bool), "status is not a code, a message and ok")
@@ -122,7 +149,7 @@ def check_facts(metadata: Mapping[str, Any]) -> None:
     for row in (*metadata["history"], *(metadata["election"] or [])):
         _need(isinstance(row, dict), "history and election are tables")
     for name, value in (metadata["certificate"] or {}).items():
-        _need(value is None or isinstance(value, bool) or _is_number(value), f"certificate.{name} is no number")
+        _need(value is None or isinstance(value, bool) or _is_number(value), f"certificate.{name} is not a number")
     evidence = dict(metadata["evidence"] or {})
     rows = evidence.pop("rows_without", [])
     counts = isinstance(rows, list) and all(_is_whole(value) for value in [*rows, *evidence.values()])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simcomplete._result.html import html_table, three_digits
 from simcomplete._result.intervals import FINE, TIED, IntervalModel, RankedErrors, check_level, moved
 from simcomplete._result.rows import positions_of
 from simcomplete._result.search import Neighbours
@@ -19,6 +20,7 @@ from simcomplete.errors import InputError, optional
 if TYPE_CHECKING:
     from simcomplete._result.completion import Completion
 
+SHOWN_QUERIES = 10  # in a notebook
 ROW = "row"  # the column of row labels, where a frame has no index
 
 
@@ -35,8 +37,8 @@ def to_frame(done: Completion, rows: Any = None, cols: Any = None, **views: bool
     Returns
     -------
     frame
-        Of pandas, polars or pyarrow; of pandas where samples were no frame. In pandas the index and the columns are the
-        labels, or positions in the result where rows have no labels. The others have no index: their first column,
+        Of pandas, polars or pyarrow; of pandas if the samples were not a frame. In pandas the index and the columns are
+        the labels, or positions in the result where rows have no labels. The others have no index: their first column,
         "row", has the labels.
 
     Examples
@@ -110,6 +112,10 @@ class SearchResult(Neighbours):
         """The same with other ids than positions."""
         return SearchResult(ids, self.scores, replace(self.searched, positions=self.positions))
 
+    def likely(self, probability: NDArray[np.float64]) -> SearchResult:
+        """The same with probabilities."""
+        return SearchResult(self.ids, self.scores, replace(self.searched, probability=probability))
+
     @property
     def probability(self) -> NDArray[np.float64] | None:
         """P(true similarity > above), shaped as `ids`; None where `above` was not given."""
@@ -155,10 +161,23 @@ class SearchResult(Neighbours):
         complete = model.exact(self.positions, first) & (self.positions >= 0)
         kind = np.searchsorted(RankedErrors.edges(max(n, 1)), place, side="right")
         kind = np.where(complete & ~model.exact(rows, first)[:, None], kind, FINE)
-        spread = np.zeros(self.positions.shape)
-        for i, near in enumerate(self.positions):
-            spread[i] = model.spread_of(rows[i : i + 1], near, first)[0]
-        return kind, spread, max(n, 1)
+        return kind, model.spread_of(rows, self.positions, first), max(n, 1)
+
+    def _repr_html_(self) -> str:
+        n, k = self.positions.shape
+        first, about = slice(SHOWN_QUERIES), self.searched
+        some = replace(
+            about,
+            rows=(np.arange(n) if about.rows is None else about.rows)[first],
+            probability=None if about.probability is None else about.probability[first],
+            positions=None if about.positions is None else about.positions[first],
+        )
+        shown = SearchResult(self.ids[first], self.scores[first], some).columns()
+        lines = list(zip(*(list(of) for of in shown.values()), strict=True))
+        caption = f"Neighbours: {k} of each of {n} rows" + (
+            f", the first {SHOWN_QUERIES} shown" if n > SHOWN_QUERIES else ""
+        )
+        return html_table(caption, [[three_digits(cell) for cell in line] for line in lines], list(shown))
 
     def to_frame(self, level: float = 0.9) -> Any:
         """Return one line for every neighbour, in a frame of the kind that the samples came in.

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
+import numpy as np
+
 MOST_ROWS = 50  # of a table; the rest is counted
+NUMBER = re.compile(r"[-+]?[\d.]*(e[-+]?\d+)?|nan")
 
 
 class Election(list[dict[str, Any]]):
@@ -14,16 +18,16 @@ class Election(list[dict[str, Any]]):
 
     Examples
     --------
-    >>> table = Election([{"method": "lr", "error": 0.25, "recall": 0.5, "seconds": 0.1, "note": "elected"}])
+    >>> table = Election([{"method": "lr", "error": 0.25, "recall": 0.5, "seconds": 0.1, "note": "chosen"}])
     >>> table[0]["error"]
     0.25
-    >>> "<td>lr</td><td>0.25</td>" in table._repr_html_()
+    >>> "<td>0.250</td><td>0.500</td>" in table._repr_html_()
     True
     """
 
     def _repr_html_(self) -> str:
         head = ("method", "error", "recall", "seconds", "note")
-        return html_table("Election", [[row.get(name) for name in head] for row in self], head)
+        return html_table("Methods compared", [[three_digits(row.get(name)) for name in head] for row in self], head)
 
 
 def html_table(caption: str, rows: Iterable[Sequence[Any]], head: Sequence[str] = ()) -> str:
@@ -32,19 +36,43 @@ def html_table(caption: str, rows: Iterable[Sequence[Any]], head: Sequence[str] 
     Examples
     --------
     >>> html_table("Sizes", [("a < b", 3)])
-    '<table><caption>Sizes</caption><tbody><tr><th>a &lt; b</th><td>3</td></tr></tbody></table>'
+    '<table><caption>Sizes</caption><tbody><tr><th style="text-align:left">a &lt; b</th>\
+<td style="text-align:left">3</td></tr></tbody></table>'
     """
     every = list(rows)
-    top = f"<thead><tr>{''.join(f'<th>{escape(name)}</th>' for name in head)}</tr></thead>" if head else ""
-    lines = "".join(f"<tr>{_cells(row, first='td' if head else 'th')}</tr>" for row in every[:MOST_ROWS])
+    shown = every[:MOST_ROWS]
+    left = [any(_is_words(row[j]) for row in shown) for j in range(len(head))]
+    names = "".join(_cell("th", name, to_left) for name, to_left in zip(head, left, strict=True))
+    top = f"<thead><tr>{names}</tr></thead>" if head else ""
+    lines = "".join(f"<tr>{_cells(row, left)}</tr>" for row in shown)
     more = len(every) - MOST_ROWS
     foot = f"<tfoot><tr><td>and {more} more</td></tr></tfoot>" if more > 0 else ""
     return f"<table><caption>{escape(caption)}</caption>{top}<tbody>{lines}</tbody>{foot}</table>"
 
 
-def _cells(row: Sequence[Any], first: str) -> str:
-    kinds = [first, *["td"] * (len(row) - 1)]
-    return "".join(f"<{kind}>{escape(_text(value))}</{kind}>" for kind, value in zip(kinds, row, strict=True))
+def _cells(row: Sequence[Any], left: Sequence[bool]) -> str:
+    """Cells of a row: with a head as its columns are, without one the first is a name."""
+    if left:
+        return "".join(_cell("td", value, to_left) for value, to_left in zip(row, left, strict=True))
+    name, *values = row
+    return _cell("th", name, True) + "".join(_cell("td", value, True) for value in values)
+
+
+def _cell(kind: str, value: Any, to_left: bool) -> str:
+    # Notebooks put all cells to the right, which is for numbers.
+    style = ' style="text-align:left"' if to_left else ""
+    return f"<{kind}{style}>{escape(_text(value))}</{kind}>"
+
+
+def _is_words(value: Any) -> bool:
+    if value is None or isinstance(value, bool):
+        return value is not None
+    return not NUMBER.fullmatch(str(value))
+
+
+def three_digits(value: Any) -> Any:
+    """A number with three digits behind the point, so that columns align; anything else as it is."""
+    return f"{value:.3f}" if isinstance(value, (float, np.floating)) else value
 
 
 def _text(value: Any) -> str:

@@ -19,11 +19,11 @@ class WithValues:
     """What a completion can tell of the values that were missing."""
 
     def imputed(self: Completion, rows: Any = None, *, return_std: bool = False) -> Any:  # type: ignore[misc]
-        """Return the rows with expected values in the place of missing ones.
+        """Return the rows with missing values replaced by their expected values.
 
         The values are those of `simcomplete.PosteriorImputer` fitted to the same rows, whatever the units of the
-        features; of method "shrunk" those of a model for ratings. They are learnt when they are asked for, which takes
-        about as long as the completion. What ``biases=`` took out is in them again.
+        features; of method "shrunk" those of a model for ratings. They are computed by the first call, which takes
+        about as long as the completion. What ``biases=`` subtracted is added again.
 
         Parameters
         ----------
@@ -37,7 +37,7 @@ class WithValues:
         values : array of shape (rows, d)
             Observed values as they were given, bit for bit; NaN for a feature that no row has.
         std : array of shape (rows, d)
-            Only where it was asked for.
+            Only with `return_std`.
 
         Examples
         --------
@@ -51,8 +51,8 @@ class WithValues:
         fitted = self.model
         if not hasattr(fitted, "imputed"):
             raise InputError(
-                f"this result of {self.method!r} holds no missing values: only 'posterior' of samples has them, unless "
-                "it was saved with candidates=False, and 'shrunk' until it is saved; use "
+                f"this result of {self.method!r} has no model of missing values: only results of 'posterior' for "
+                "samples have one, unless saved with candidates=False, and of 'shrunk' until they are saved; use "
                 "complete(..., method='posterior'), or PosteriorImputer to fill in a table"
             )
         wanted = positions_of(self._resolve(rows, "rows"))
@@ -66,13 +66,18 @@ class WithValues:
         return (values, std) if return_std else values
 
     def restricted(  # type: ignore[misc]
-        self: Completion, features: Any = None, rows: Any = None, cols: Any = None, *, level: float | None = None
+        self: Completion,
+        features: Any = None,
+        rows: Any = None,
+        cols: Any = None,
+        *,
+        level: float | None = None,
+        mechanism: str | None = None,
     ) -> Any:
         """Return similarities over some of the features.
 
-        `similarity` is over all features. Two rows may be compared over fewer: those that matter, or those that both
-        rows once had. These numbers are those of single pairs, each over its own features: as a matrix they need not be
-        positive semi-definite.
+        `similarity` is over all features; this compares rows over fewer of them. Every pair may have other features, so
+        the result as a matrix need not be positive semi-definite.
 
         Parameters
         ----------
@@ -83,6 +88,10 @@ class WithValues:
             As in `similarity`; all when left out.
         level : float, optional
             Also return intervals that should hold this share of the true similarities.
+        mechanism : {"auto", "random"}, optional
+            Of what is missing among the features that count: as the completion found it, perhaps because of what it is,
+            or at random. When left out, "random" where every row has features of its own: a value that a row once had
+            was lost later, and not for what kept others from being observed. Else "auto".
 
         Returns
         -------
@@ -110,9 +119,7 @@ class WithValues:
                 "until it is saved; use complete(..., method='posterior')"
             )
         if self.params.get("metric", "cosine") != "cosine":
-            raise InputError(
-                "restricted is for metric='cosine': the mean that correlations take off is of all features"
-            )
+            raise InputError("restricted() is for metric='cosine': correlations subtract the mean of all features")
         count = None if features is None else np.asarray(features)
         if count is not None and (count.dtype != bool or count.shape not in ((fitted.d,), (self.n, fitted.d))):
             raise InputError(
@@ -123,12 +130,16 @@ class WithValues:
             np.arange(self.n)[positions_of(self._resolve(which, name))]
             for which, name in ((rows, "rows"), (cols, "cols"))
         )
+        each = 2 + (self.interval_model.numbers_per_pair if self.interval_model is not None else 6)
         require(
-            8 * (8 * len(picked) * len(among) + 5 * (len(picked) + len(among)) * fitted.d),
+            8 * (each * len(picked) * len(among) + 5 * (len(picked) + len(among)) * fitted.d),
             f"{len(picked)} x {len(among)} similarities over some features",
             "ask for fewer rows= and cols=",
         )
-        found = fitted.restricted(picked, among, count)
+        if mechanism not in (None, "auto", "random"):
+            raise InputError(f"mechanism={mechanism!r} is neither 'auto' nor 'random'")
+        usual = "random" if count is not None and count.ndim == 2 else "auto"
+        found = fitted.restricted(picked, among, count, mechanism or usual)
         if level is None:
             return found.similarity
         quantiles = required(self.interval_model, self.method).quantiles

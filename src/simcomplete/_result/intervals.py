@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simcomplete._result.pair_spread import PER_PAIR, PairSpread
 from simcomplete.errors import InputError
 
 LEAST_SQUARED = 1e-4  # spread of what is not complete
@@ -50,9 +51,15 @@ class RankedErrors:
         return np.asarray(np.sqrt(np.maximum(1 - np.sum(self.simulated**2, axis=1), LEAST_SQUARED)))
 
     def fine(self, n: int) -> NDArray[np.float64]:
-        """The table at `FINE` ranks among n candidates, evenly spaced in their logarithm."""
+        """The table at `FINE` ranks among n candidates, evenly spaced in their logarithm; the last is kept."""
+        kept: tuple[int, NDArray[np.float64]] | None = self.__dict__.get("_fine")
+        if kept is not None and kept[0] == n:
+            return kept[1]
         wanted, known = np.linspace(np.log(0.5 / n), 0.0, FINE), np.log(self.shares)
-        return np.column_stack([np.interp(wanted, known, column) for column in self.table.T])
+        made = np.column_stack([np.interp(wanted, known, column) for column in self.table.T])
+        np.maximum.accumulate(made, axis=1, out=made)  # equal columns may differ in their last digit
+        self.__dict__["_fine"] = (n, made)  # takes longer than the intervals of one query
+        return made
 
     @staticmethod
     def edges(n: int) -> NDArray[np.int64]:
@@ -74,6 +81,19 @@ class Match(NamedTuple):
 
     ids: NDArray[np.int64]
     probabilities: NDArray[np.float64]
+
+    def among(self, whole: NDArray[np.bool_]) -> Match:
+        """The same for all rows of a table whose complete ones are the candidates, which are copies of none.
+
+        Examples
+        --------
+        >>> Match(np.array([1]), np.array([[0.9, 0.0, 0.0]])).among(np.array([True, False, True])).ids
+        array([-1,  2, -1])
+        """
+        ids, p = np.full(len(whole), -1), np.zeros((len(whole), 3))
+        ids[~whole] = np.where(self.ids < 0, -1, np.flatnonzero(whole)[self.ids])
+        p[~whole] = self.probabilities
+        return Match(ids, p)
 
     @property
     def copy(self) -> NDArray[np.float64]:
@@ -104,6 +124,8 @@ class IntervalModel:
         The same by rank, for pairs of a query and a complete row; None where it was not learnt.
     match : Match or None
         Which queries may be copies of candidates; None where that was not asked.
+    pairs : PairSpread or None
+        The spread of every pair from what is uncertain of both rows, where it was learnt; else it follows from theirs.
 
     Examples
     --------
@@ -120,6 +142,7 @@ class IntervalModel:
     quantiles: NDArray[np.float64]
     ranked: RankedErrors | None = None
     match: Match | None = None
+    pairs: PairSpread | None = None
 
     def half_width(
         self, level: float, rows: NDArray[np.int64], cols: NDArray[np.int64], first_query: int = 0
@@ -130,10 +153,21 @@ class IntervalModel:
         return z * self.spread_of(rows, cols, first_query)
 
     def spread_of(self, rows: NDArray[np.int64], cols: NDArray[np.int64], first_query: int = 0) -> NDArray[np.float64]:
-        """Spread of pairs, by positions in the result; 0 where both rows are complete, or the same."""
-        a, b = (self._squared_spread(which, first_query) for which in (rows[:, None], cols[None, :]))
+        """Spread of pairs, by positions in the result; 0 where both rows are complete, or the same.
+
+        Columns are the same for all rows, or those of each row: an array of shape (rows, columns).
+        """
+        cols = cols if cols.ndim == 2 else cols[None, :]
+        a, b = (self._squared_spread(which, first_query) for which in (rows[:, None], cols))
         spread = np.sqrt(a + b - a * b)  # 1 - (1 - a)(1 - b), with all digits where a or b is 0
-        return np.where(rows[:, None] == cols[None, :], 0.0, spread)
+        if self.pairs is not None:  # nothing is known of rows whose spread is 1
+            spread = np.where((a == 1) | (b == 1), spread, self.pairs.between(rows, cols))
+        return np.where(rows[:, None] == cols, 0.0, spread)
+
+    @property
+    def numbers_per_pair(self) -> int:
+        """How many numbers a pair takes at most, while its interval is computed."""
+        return 6 if self.pairs is None else 6 + PER_PAIR
 
     def exact(self, positions: NDArray[np.int64], first_query: int = 0) -> NDArray[np.bool_]:
         """Which rows of the result are complete."""
@@ -141,14 +175,11 @@ class IntervalModel:
 
     def table(self, levels: Levels, n: int) -> NDArray[np.float64]:
         """Quantiles of signed errors at some levels: a row for each rank, and at the end one for all other pairs."""
-        half = np.sign(2 * levels - 1) * np.interp(
-            np.abs(2 * levels - 1), np.linspace(0, 1, len(self.quantiles)), self.quantiles
-        )
+        half = np.sign(2 * levels - 1) * _at_levels(self.quantiles[None], np.abs(2 * levels - 1))[0]
         if self.ranked is None:
             return np.broadcast_to(half, (FINE + 1, len(levels)))
         fine = self.ranked.fine(n)
-        known = np.linspace(0, 1, fine.shape[1])
-        return np.vstack([*(np.interp(levels, known, row) for row in fine), half])
+        return np.vstack([_at_levels(fine, levels), half])
 
     def _squared_spread(self, positions: NDArray[np.int64], first_query: int) -> NDArray[np.float64]:
         # Complete rows take the 0 that is put before the queries; there may be no queries at all.
@@ -161,6 +192,18 @@ class IntervalModel:
         return np.sqrt(np.maximum(1 - self.spread**2, 0.0))
 
 
+def _at_levels(table: NDArray[np.float64], levels: Levels) -> NDArray[np.float64]:
+    """Rows of quantiles at evenly spaced levels from 0 to 1, at other levels: `np.interp` for all rows at once.
+
+    A higher level never has a lower quantile, not in the last digit either.
+    """
+    known = np.linspace(0, 1, table.shape[1])
+    below = np.minimum(np.searchsorted(known, levels, side="right") - 1, len(known) - 2)
+    left, right = table[:, below], table[:, below + 1]
+    between = (right - left) / (known[below + 1] - known[below]) * (levels - known[below]) + left
+    return np.where(levels == known[below], left, np.where(levels >= 1, right, np.clip(between, left, right)))
+
+
 def check_level(level: Any, name: str = "level") -> float:
     """Return a number between 0 and 1."""
     if isinstance(level, bool) or not isinstance(level, (int, float, np.floating)) or not 0 < level < 1:
@@ -171,7 +214,7 @@ def check_level(level: Any, name: str = "level") -> float:
 def required(model: IntervalModel | None, method: str) -> IntervalModel:
     """The model of a result, or an error that says which results have one."""
     if model is None:
-        raise InputError(f"this {method!r} result has no error bars; method='posterior' has, from 40 candidates on")
+        raise InputError(f"this {method!r} result has no intervals; use method='posterior' with at least 40 candidates")
     return model
 
 

@@ -94,10 +94,10 @@ class Several:
 
     def read(self, stored: Any, at: str, parts: Parts) -> Any:
         """A tuple or a dict."""
-        need(isinstance(stored, list), at, "is no list")
+        need(isinstance(stored, list), at, "is not a list")
         if self.keys is None:
             return tuple(self.inner.read(each, f"{at}.{i}", parts) for i, each in enumerate(stored))
-        need(all(isinstance(pair, list) and len(pair) == 2 for pair in stored), at, "is no list of pairs")
+        need(all(isinstance(pair, list) and len(pair) == 2 for pair in stored), at, "is not a list of pairs")
         pairs = ((self.keys.read(k, at, parts), self.inner.read(v, at, parts)) for k, v in stored)
         return dict(pairs)
 
@@ -116,7 +116,7 @@ class Each:
 
     def read(self, stored: Any, at: str, parts: Parts) -> Any:
         """A tuple."""
-        need(isinstance(stored, list) and len(stored) == len(self.inner), at, f"has not {len(self.inner)} parts")
+        need(isinstance(stored, list) and len(stored) == len(self.inner), at, f"does not have {len(self.inner)} parts")
         return tuple(
             each.read(part, f"{at}.{i}", parts) for i, (each, part) in enumerate(zip(self.inner, stored, strict=True))
         )
@@ -152,9 +152,9 @@ class Record:
         need(
             isinstance(stored, dict) and stored.get("class") == self.made_of.__name__,
             at,
-            f"is no {self.made_of.__name__}",
+            f"is not a {self.made_of.__name__}",
         )
-        need(set(stored) == {"class", *self.fields}, at, f"has not the parts {', '.join(self.fields)}")
+        need(set(stored) == {"class", *self.fields}, at, f"does not have the parts {', '.join(self.fields)}")
         found = {name: each.read(stored[name], _join(at, name), parts) for name, each in self.fields.items()}
         return (self.made or self.made_of)(**found)
 

@@ -44,7 +44,7 @@ class Value:
         if self.kind is float:
             if isinstance(stored, str):
                 stored = SPOKEN.get(stored)
-            need(isinstance(stored, (int, float)) and not isinstance(stored, bool), at, "is no number")
+            need(isinstance(stored, (int, float)) and not isinstance(stored, bool), at, "is not a number")
             stored = float(stored)
         need(type(stored) is self.kind, at, f"is {str(stored)[:40]!r}, and {self.kind.__name__} is needed")
         need(not self.words or stored in self.words, at, f"is {str(stored)[:40]!r}, not one of {self.words}")
@@ -81,14 +81,14 @@ class ArrayOf:
         """Its name, and whether it lies in memory by columns: products have other last digits then."""
         array = np.asarray(to_numpy(value))
         if array.size <= INLINE and array.dtype in (np.float64, np.int64, np.bool_):
-            values = [_spoken(x) for x in array.ravel().tolist()]
+            values = [_json_number(x) for x in array.ravel().tolist()]
             return {"shape": list(array.shape), "values": values}
         columns = array.ndim > 1 and array.flags.f_contiguous and not array.flags.c_contiguous
         return {"array": parts.put(at, array), **({"order": "F"} if columns else {})}
 
     def read(self, stored: Any, at: str, parts: Parts) -> NDArray[Any]:
         """Check type, shape and bounds."""
-        need(isinstance(stored, dict), at, "is no array")
+        need(isinstance(stored, dict), at, "is not an array")
         array = _inline(stored, self.kind, at) if "values" in stored else parts.get(at, stored.get("array"))
         kind = np.dtype(array.dtype).kind
         need(kind in KINDS[self.kind], at, f"holds {array.dtype}, and {self.kind} are needed")
@@ -123,7 +123,7 @@ class TableOf:
 
     def read(self, stored: Any, at: str, parts: Parts) -> RowTable:
         """Check type and shape."""
-        need(isinstance(stored, dict), at, "is no table")
+        need(isinstance(stored, dict), at, "is not a table")
         found = parts.get(at, stored.get("array"))
         need(np.dtype(found.dtype).kind == "f", at, f"holds {found.dtype}, and floats are needed")
         parts.fit(at, tuple(found.shape), self.sides)
@@ -131,7 +131,7 @@ class TableOf:
         return HeldRows(np.asarray(table.whole())) if self.in_memory else table
 
 
-def _spoken(x: Any) -> Any:
+def _json_number(x: Any) -> Any:
     return str(x) if isinstance(x, float) and not math.isfinite(x) else x
 
 
@@ -140,7 +140,7 @@ def _inline(stored: dict[str, Any], kind: str, at: str) -> NDArray[Any]:
     fits = (
         isinstance(values, list) and isinstance(shape, list) and all(type(size) is int and size >= 0 for size in shape)
     )
-    need(fits and len(values) == math.prod(shape or ()) <= INLINE, at, "is no small array")
+    need(fits and len(values) == math.prod(shape or ()) <= INLINE, at, "is not a small array")
     dtype = {"floats": np.float64, "whole numbers": np.int64, "truth values": np.bool_}[kind]
     real = Value({"floats": float, "whole numbers": int, "truth values": bool}[kind])
     return np.array([real.read(x, at, Parts()) for x in values], dtype=dtype).reshape(shape)

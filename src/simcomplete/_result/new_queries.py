@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simcomplete.errors import InputError
+from simcomplete._caller import warn_caller
+from simcomplete._result.unobserved import unobserved_message
+from simcomplete.errors import InputError, InputWarning
 
 if TYPE_CHECKING:
     from simcomplete._result.completion import Completion
@@ -16,8 +18,8 @@ class TakesQueries:
     def query(self: Completion, Q: Any) -> Completion:  # type: ignore[misc]
         """Complete other queries with the same candidates, without calibrating again.
 
-        Every row is completed by itself, as `PosteriorCompleter.transform` does, with what was learnt for the masks of
-        the first queries. It works after `save` and `load`, too.
+        Every row is completed separately, as by `PosteriorCompleter.transform`, with the calibration for the masks of
+        the first queries. It also works after `save` and `load`.
 
         Parameters
         ----------
@@ -27,8 +29,8 @@ class TakesQueries:
         Returns
         -------
         Completion
-            Of the candidates (all rows, where there were no separate queries) and the new queries. It has error bars
-            where all candidates are complete.
+            Of the candidates (all rows, where there were no separate queries) and the new queries. It has intervals if
+            all candidates are complete.
 
         Examples
         --------
@@ -43,7 +45,10 @@ class TakesQueries:
         fitted = self.model
         if not hasattr(fitted, "query"):
             raise InputError(
-                f"this result of {self.method!r} has no model that takes new queries: only 'posterior' of samples has "
+                f"this result of {self.method!r} has no model for new queries: only 'posterior' of samples has "
                 "one, unless it was saved with candidates=False or by simcomplete 0.2; use complete(P, Q) with them"
             )
-        return fitted.query(self, Q)  # type: ignore[no-any-return]
+        done: Completion = fitted.query(self, Q)
+        if done.unobserved is not None:
+            warn_caller(unobserved_message(done.unobserved, done.labels, done.n_candidates), InputWarning)
+        return done

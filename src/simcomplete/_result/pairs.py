@@ -61,7 +61,7 @@ def pair_blocks(done: Completion, rows: Any, cols: Any, levels: NDArray[np.float
     ranked = model.ranked is not None and len(complete) > 0
     row_exact, col_exact = model.exact(rows, first), model.exact(cols, first)
     columns = edge_estimates(done, cols[~col_exact], complete) if ranked and row_exact.any() else None
-    for part in row_blocks(max(len(rows), 1), 8 * 6 * max(len(cols), 1)):
+    for part in row_blocks(max(len(rows), 1), 8 * model.numbers_per_pair * max(len(cols), 1)):
         some, exact = rows[part], row_exact[part]
         estimate = to_numpy(done.matrix.block(some, cols))
         kind = np.full(estimate.shape, FINE)

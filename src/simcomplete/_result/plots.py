@@ -26,7 +26,7 @@ LONGEST_LABEL = 24
 
 
 def plot(done: Completion, ax: Any = None) -> Any:
-    """Draw the similarities of queries with candidates, the picture to look at first; see `plot_similarity`."""
+    """Draw the similarities of queries with candidates; see `plot_similarity`."""
     return plot_similarity(done, "queries", "candidates", ax=ax)
 
 
@@ -155,9 +155,9 @@ def plot_neighbours(done: Completion, row: Any = None, k: int = 10, *, level: fl
 
 
 def plot_intervals(done: Completion, rows: Any = None, *, level: float = 0.9, ax: Any = None) -> Any:
-    """Draw how wide the intervals of rows are: of each, the median width, by its confidence.
+    """Draw the median width of the intervals of each row over its confidence.
 
-    Rows of which nothing was observed are left out: their intervals are as wide as can be.
+    Rows of which nothing was observed are left out; their intervals are [-1, 1].
 
     Parameters
     ----------

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._result.intervals import FINE, Match, RankedErrors, check_level, moved, required
+from simcomplete._result.intervals import FINE, Match, check_level, moved, required
 from simcomplete._result.matrix import take
-from simcomplete._result.pairs import LEVELS_KEPT, Pairs, joint_levels, pair_blocks, places_among, sampled, share_beyond
-from simcomplete._result.recalibration import CLIP, how_far, logistic, logit, of_threshold, regress, simulated_pairs
+from simcomplete._result.pairs import LEVELS_KEPT, Pairs, joint_levels, pair_blocks, sampled, share_beyond
+from simcomplete._result.recalibration import logistic, logit, of_threshold
 from simcomplete._result.rows import positions_of
 from simcomplete._result.search import nearest
-from simcomplete._result.top import BEST_AT_LEAST, BEST_PER_K, TopPlay
+from simcomplete._result.thresholds import Regression, known_regression
+from simcomplete._result.top import BEST_AT_LEAST, BEST_PER_K, TopDraws
 from simcomplete._rows.budget import require
 from simcomplete._rows.xp import to_numpy
 from simcomplete.errors import InputError
@@ -21,14 +23,22 @@ from simcomplete.errors import InputError
 if TYPE_CHECKING:
     from simcomplete._result.completion import Completion
 
-REGRESSED, LEAST_REGRESSED = 60_000, 300  # pairs that probabilities are set right by
-
 
 class Probabilities:
     """What a `Completion` knows about errors."""
 
+    @cached_property
+    def _regressions(self) -> dict[float, Regression]:
+        """Regressions by threshold, kept because they take longer than a search."""
+        return {}
+
+    def _with_regressions(self, known: dict[float, Regression]) -> Self:
+        """Itself, with the regressions of another result or model that has the same candidates and errors."""
+        self.__dict__["_regressions"] = known
+        return self
+
     def interval_between(self: Any, level: float, rows: Any, cols: Any) -> tuple[Any, Any]:
-        """Two quantiles of pairs with that much between them, by resolved rows and columns."""
+        """Two quantiles of each pair, with probability `level` between them, for resolved rows and columns."""
         ends = np.array([(1 - level) / 2, (1 + level) / 2])
         both = [
             [_shifted(pairs, z[:, 0]), _shifted(pairs, z[:, 1])] for pairs, z in pair_blocks(self, rows, cols, ends)
@@ -39,24 +49,24 @@ class Probabilities:
     def match(self: Any) -> Match:
         """The candidate that each query may be a copy of, with P(exact), P(near) and P(rough) copy.
 
-        A copy has the same values, exactly or with noise; rows that are only proportional to each other are none.
+        A copy has the same values, exactly or with noise; proportional rows are not copies.
         """
         found = None if self.interval_model is None else self.interval_model.match
         if found is None:
             raise InputError(
-                f"this {self.method!r} result has no matches; sc.complete(P, Q, method='posterior', copies=True) "
-                "has, from 40 complete candidates on"
+                f"this {self.method!r} result has no matches; sc.complete(P, Q, method='posterior') has them, from 40 "
+                "complete candidates on, unless copies=False or metric='pearson'"
             )
         return found  # type: ignore[no-any-return]
 
     def quantile(self: Any, p: float, rows: Any = None, cols: Any = None) -> Any:
-        """Return what the true similarities are below with probability `p`.
+        """Return the `p` quantile of every true similarity.
 
         Parameters
         ----------
         p : float
-            Between 0 and 1; 0.5 is the median, which may differ from the estimate: of the first ranks estimates
-            tend to be too large, because they were chosen for it.
+            Between 0 and 1; 0.5 is the median, which may differ from the estimate: estimates of the nearest candidates
+            tend to be too large, because these were selected for large estimates.
         rows, cols : optional
             As in `similarity`; the queries and the candidates when left out.
 
@@ -82,7 +92,7 @@ class Probabilities:
         Returns
         -------
         array of shape (rows, cols)
-            Pairs of complete rows are known: 0 or 1. Of a row of which nothing was observed nothing is claimed: 0.5.
+            Pairs of complete rows are known: 0 or 1. 0.5 for a row of which nothing was observed.
 
         Examples
         --------
@@ -97,7 +107,7 @@ class Probabilities:
         t = check_threshold(above)
         picked, among = _picked(self, rows, cols)
         levels = np.linspace(0, 1, LEVELS_KEPT)
-        regression = threshold_regression(self, t)
+        regression = regression_of(self, t)
         blocks = pair_blocks(self, picked, among, levels)
         return np.concatenate([set_right(pairs, t, z, levels, regression) for pairs, z in blocks])
 
@@ -120,7 +130,7 @@ class Probabilities:
         return np.asarray(np.minimum(np.concatenate(widths), 1.0))  # of numbers between -1 and 1 it is not larger
 
     def sample(self: Any, n: int, rows: Any = None, cols: Any = None, *, random_state: Any = 0) -> NDArray[np.float64]:
-        """Draw what the true similarities may be; errors of one query with similar candidates go together.
+        """Draw random values of the true similarities; errors of one query with similar candidates are correlated.
 
         Parameters
         ----------
@@ -180,12 +190,12 @@ class Probabilities:
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= self.n_candidates:
             raise InputError(f"k={k!r} must be a whole number from 1 to the {self.n_candidates} candidates")
         if (picked < self.n_candidates).any():
-            raise InputError("top_probability is of queries; give rows='queries' or some of them")
+            raise InputError("top_probability is for queries; give rows='queries' or some of them")
         require(8 * len(picked) * self.n_candidates, "probabilities of all candidates", "ask for fewer rows")
         out = np.zeros((len(picked), self.n_candidates))
         most = min(self.n_candidates, max(BEST_AT_LEAST, BEST_PER_K * int(k)))
-        play = TopPlay(self, model, int(k), most)
-        b = play.regression()
+        draws_of_top = TopDraws(self, model, int(k), most)
+        b = draws_of_top.regression()
         ids = nearest(self.matrix, picked, slice(0, self.n_candidates), most, exclude_self=False).ids
         blind = np.zeros(0, dtype=np.int64) if self.unobserved is None else self.unobserved
         spread = model.spread_of(picked, np.zeros(1, dtype=np.int64), self.n - self.n_queries)[:, 0]
@@ -197,7 +207,7 @@ class Probabilities:
             if spread[row] == 0:  # known
                 out[row, mine[: int(k)]] = 1.0
                 continue
-            X = play.features(S, mine, spread[row], None)
+            X = draws_of_top.features(S, mine, spread[row], None)
             out[row, mine] = logistic(X @ b)
         return out
 
@@ -209,50 +219,36 @@ def check_threshold(above: Any) -> float:
     return float(above)
 
 
-def share_above(
-    done: Completion, pairs: Pairs, t: float, z: NDArray[np.float64], levels: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """P(true similarity > t) of some pairs of a completion."""
-    return set_right(pairs, t, z, levels, threshold_regression(done, t))
-
-
 def set_right(
     pairs: Pairs,
     t: float,
     z: NDArray[np.float64],
     levels: NDArray[np.float64],
-    regression: tuple[NDArray[np.float64], float] | None,
+    regression: Regression,
 ) -> NDArray[np.float64]:
-    """P(true similarity > t) by the table of errors, set right by what simulated pairs told."""
+    """P(true similarity > t) by the table of errors, set right by simulated pairs."""
+    if not -1 <= t < 1:  # whatever is known of them, cosines are from -1 to 1
+        return np.full(pairs.estimate.shape, float(t < -1))
     p = share_beyond(pairs, t, z, levels)
     if regression is not None:
         b, far = regression
         ranked = (pairs.kind < FINE) & (pairs.spread > 0) & (p > 0) & (p < 1)
         mine = p[ranked]
-        told = of_threshold(mine, pairs.spread[ranked]) @ b
-        p[ranked] = logistic((1 - far) * logit(mine) + far * told)
+        learnt = of_threshold(mine, pairs.spread[ranked]) @ b
+        p[ranked] = logistic((1 - far) * logit(mine) + far * learnt)
     return p
 
 
-def threshold_regression(done: Completion, t: float) -> tuple[NDArray[np.float64], float] | None:
-    """How P(similarity > t) of simulated pairs has to be changed, and how far; None where that cannot be told."""
+def regression_of(done: Completion, t: float) -> Regression:
+    """The regression of a completion at a threshold, learnt once."""
     model = required(done.interval_model, done.method)
-    if model.ranked is None or done.all_rows_are_queries or done.matrix.factor is None:
+    if done.all_rows_are_queries or done.matrix.factor is None:
         return None
-    at = sampled(done.n_candidates)
-    estimate, truth = simulated_pairs(model.ranked, to_numpy(take(done.matrix.factor, at)))
-    levels = np.linspace(0, 1, LEVELS_KEPT)
-    edges = -np.sort(-estimate, axis=1)[:, RankedErrors.edges(len(at)) - 1]
-    spread = np.broadcast_to(model.ranked.spread[:, None], estimate.shape)
-    p = share_beyond(Pairs(estimate, spread, places_among(estimate, edges)), t, model.table(levels, len(at)), levels)
-    open_ = np.isfinite(estimate) & (p > CLIP) & (p < 1 - CLIP)
-    where = np.flatnonzero(open_)
-    where = where[:: max(1, len(where) // REGRESSED)]
-    if len(where) < LEAST_REGRESSED:
-        return None
-    y = (truth.ravel()[where] > t).astype(np.float64)
-    X = of_threshold(p.ravel()[where], spread.ravel()[where])
-    return regress(X, y), how_far(X, y, where // len(at))
+
+    def unit() -> NDArray[np.float64]:
+        return to_numpy(take(done.matrix.factor, sampled(done.n_candidates)))
+
+    return known_regression(done._regressions, model, t, unit)
 
 
 def _picked(done: Completion, rows: Any, cols: Any) -> tuple[Any, Any]:

@@ -15,7 +15,7 @@ STEPS = 25  # of Newton's method
 RIDGE = 1.0  # on coefficients, in pairs
 HALF = 0.5  # how far probabilities are moved towards what the regression says
 CLEARLY = 0.005  # by which part the whole way must lessen the loss of other queries, to be gone
-ENOUGH = 100  # simulated queries from which it can be told
+ENOUGH = 100  # simulated queries from which it can be learnt
 
 Matrix = NDArray[np.float64]
 
@@ -80,7 +80,7 @@ def regress(X: Matrix, y: Matrix) -> Matrix:
 def how_far(X: Matrix, y: Matrix, query: NDArray[np.int64]) -> float:
     """How far to go towards the regression: the whole way where queries that it has not seen clearly gain by it.
 
-    Pairs are given with the number of their simulated query; of few queries it cannot be told.
+    Pairs are given with the number of their simulated query; from few queries it cannot be learnt.
 
     Examples
     --------

@@ -103,7 +103,7 @@ def _resolve(rows: Any, name: str, n: int, labels: list[str] | None) -> Selectio
     if isinstance(rows, slice):
         try:
             start, stop, step = rows.indices(n)
-        except (TypeError, ValueError) as error:  # ends that are no numbers, or steps of 0
+        except (TypeError, ValueError) as error:  # ends that are not numbers, or steps of 0
             raise InputError(f"{name}={rows!r} must have whole numbers, and a step other than 0: {error}") from error
         return slice(start, max(start, stop)) if step == 1 else np.arange(n)[rows]
     asked = _as_flat_array(rows, name)
@@ -164,4 +164,4 @@ def _position(label: str, name: str, labels: list[str] | None) -> int:
         )
     near = get_close_matches(label, list(islice(labels, COMPARED)), n=3)
     hint = f"; similar labels are {', '.join(map(repr, dict.fromkeys(near)))}" if near else ""
-    raise InputError(f"{name}={label!r} is none of the {len(labels)} labels{hint}; use a label, {known}")
+    raise InputError(f"{name}={label!r} is not one of the {len(labels)} labels{hint}; use a label, {known}")

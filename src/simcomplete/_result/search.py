@@ -17,6 +17,7 @@ from simcomplete._rows.xp import Array, astype, is_numpy, like, namespace, to_nu
 from simcomplete.errors import InputError
 
 PART = 4096  # rows searched for in one pass over the candidates
+FEW = 3  # rows whose products are computed one by one
 
 
 class Neighbours(NamedTuple):
@@ -87,18 +88,35 @@ def _in_dense(
     return Neighbours(*(np.concatenate(both) for both in zip(*found, strict=True)))
 
 
-def among(u: Array, candidates: Array | RowTable, k: int, progress: bool | None = None) -> Neighbours:
-    """The `k` rows of `candidates` with the largest products with each row of `u`, block by block."""
+def among(
+    u: Array,
+    candidates: Array | RowTable,
+    k: int,
+    progress: bool | None = None,
+    bounds: tuple[float, float] | None = None,
+) -> Neighbours:
+    """The `k` rows of `candidates` with the largest products with each row of `u`, block by block, clipped to `bounds`.
+
+    Candidates that know how to be searched, because a store has them, have a method `nearest(u, k)`.
+    """
+    asked = getattr(candidates, "nearest", None)
+    if asked is not None:
+        return asked(u, k)  # type: ignore[no-any-return]
     found = []
     for start in range(0, len(u), PART):
         left = like(to_numpy(u[start : start + PART]), candidates[:1, :])
-        work = BestOf(left, k, None, None, None, 0, int(candidates.shape[0]))
+        work = BestOf(left, k, bounds, None, None, 0, int(candidates.shape[0]))
         found.append(_best(candidates, work, progress))
+    if len(found) == 1:
+        return found[0]
     return Neighbours(*(np.concatenate(both) for both in zip(*found, strict=True)))
 
 
 def _best(candidates: Array | RowTable, work: BestOf, progress: bool | None) -> Neighbours:
-    width = 8 * (2 * int(work.left.shape[1]) + 4 * int(work.left.shape[0]))
+    m, d = (int(n) for n in work.left.shape)
+    # Of an array nothing is copied but scores; to share out blocks of it takes longer than a few products.
+    plain = type(candidates) is np.ndarray and candidates.dtype == work.left.dtype
+    width = 8 * 4 * m if plain else 8 * (2 * d + 4 * m)
     return as_row_table(candidates).fold(work, work.merge, bytes_per_row=width, label="search", progress=progress)
 
 
@@ -137,7 +155,7 @@ class BestOf:
             shape = (int(self.left.shape[0]), 0)
             return Neighbours(np.zeros(shape, np.int64), np.zeros(shape, to_numpy(self.left[:1, :1]).dtype))
         xp = namespace(X)
-        scores = self.left @ astype(X[first - start : last - start, :], self.left.dtype).T
+        scores = products(self.left, astype(X[first - start : last - start, :], self.left.dtype))
         if self.bounds is not None:
             scores = xp.clip(scores, *self.bounds)
         if self.own is not None:
@@ -150,6 +168,20 @@ class BestOf:
     def merge(self, a: Neighbours, b: Neighbours) -> Neighbours:
         """The best of two; `a` has the lower positions."""
         return best_of_both(a, b, self.k)
+
+
+def products(left: Array, X: Array) -> Array:
+    """Products of all rows, (left, X): of very few by themselves, since BLAS would copy the whole of X for them.
+
+    Examples
+    --------
+    >>> products(np.array([[1.0, 2.0], [0.0, 1.0]]), np.array([[1.0, 1.0], [3.0, 0.0]]))
+    array([[3., 3.],
+           [1., 0.]])
+    """
+    if is_numpy(X) and 1 < len(left) <= FEW:
+        return np.stack([X @ row for row in left])
+    return left @ X.T
 
 
 def best_of_both(a: Neighbours, b: Neighbours, k: int) -> Neighbours:

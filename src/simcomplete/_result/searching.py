@@ -5,19 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete import index as vectors
 from simcomplete._result.frames import Searched, SearchResult
-from simcomplete._result.intervals import required
+from simcomplete._result.intervals import IntervalModel, required
 from simcomplete._result.matrix import SymmetricMatrix, take
 from simcomplete._result.pairs import LEVELS_KEPT, Pairs
-from simcomplete._result.probabilities import check_threshold, share_above
+from simcomplete._result.probabilities import check_threshold, regression_of, set_right
 from simcomplete._result.rows import positions_of
 from simcomplete._result.search import Neighbours, nearest, rows_or_queries, scope
+from simcomplete._result.thresholds import Regression
 from simcomplete._result.unobserved import unanswered
 from simcomplete._rows.budget import row_blocks
 from simcomplete._rows.derived import scaled
@@ -25,9 +26,6 @@ from simcomplete._rows.progress import one_bar
 from simcomplete._rows.xp import namespace, to_numpy
 from simcomplete.errors import InputError
 from simcomplete.index._completed import IndexCache, kind_of
-
-if TYPE_CHECKING:
-    from simcomplete._result.completion import Completion
 
 ORDERS = ("similarity", "balanced")
 
@@ -68,10 +66,10 @@ class WithSearch:
         Returns
         -------
         SearchResult
-            A pair: `ids`, int64 (rows, k), positions among the candidates, best first, ties by lower id; `scores`
-            beside, expected similarities in either order. With `above` its attribute `probability`, of the same shape.
-            A row of which nothing was observed has no neighbours, and is none: id -1, score NaN. `to_frame()` gives one
-            line for every neighbour, with labels, intervals and probabilities.
+            A pair: `ids`, int64 (rows, k), positions among the candidates, best first, ties by lower id; `scores`, the
+            expected similarities in either order. With `above` its attribute `probability`, of the same shape. A row of
+            which nothing was observed has no neighbours (id -1, score NaN) and is not a neighbour of others.
+            `to_frame()` gives one line for every neighbour, with labels, intervals and probabilities.
         """
         if order not in ORDERS:
             raise InputError(f"order={order!r} is unknown; use 'similarity' or 'balanced'", about=("order",))
@@ -96,17 +94,18 @@ class WithSearch:
         result = SearchResult(ids, scores, about)
         if above is None:
             return result
-        return SearchResult(ids, scores, replace(about, probability=found_probability(self, result, float(above))))
+        return result.likely(found_probability(model, result, float(above), regression_of(self, float(above))))
 
     def export_index(
         self: Any, path: str | Path, kind: vectors.Kind = "flat", *, overwrite: bool = False
     ) -> dict[str, Any]:
-        """Write the candidates as a FAISS file, and beside it a note that says how queries are put to it.
+        """Write the candidates as a FAISS file, and a JSON file that describes how to search it.
 
         Parameters
         ----------
         path, overwrite : path, bool
-            The file to make, and whether to replace one; see `simcomplete.index.export` for the note, returned too.
+            The file to make, and whether to replace one; see `simcomplete.index.export` for the description, which is
+            also returned.
         kind : {"flat", "ivf", "hnsw"}
             As in `simcomplete.index.build`.
         """
@@ -140,7 +139,7 @@ def balanced(S: SymmetricMatrix) -> SymmetricMatrix:
 
 
 def similarities_at(S: SymmetricMatrix, rows: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[Any]:
-    """Similarities of rows with some candidates each, as products of the factor's rows; 0 where an id is -1."""
+    """Similarities of rows with some candidates each, as products of the factor's rows; NaN where an id is -1."""
     out = np.zeros(ids.shape, dtype=to_numpy(S.array[:1, :1]).dtype)
     signs = 1.0 if S.signs is None else to_numpy(S.signs)
     for part in row_blocks(len(rows), 24 * max(ids.shape[1], 1) * int(S.array.shape[1])):
@@ -148,14 +147,16 @@ def similarities_at(S: SymmetricMatrix, rows: NDArray[np.int64], ids: NDArray[np
         right = to_numpy(take(S.factor, np.maximum(ids[part], 0).ravel())).reshape(*ids[part].shape, -1)
         out[part] = np.einsum("qr,qkr->qk", left, right)
     low, high = (-1.0, 1.0) if S.unit else (-np.inf, np.inf)
-    return np.asarray(np.clip(out, *((low, high) if S.bounds is None else S.bounds)))
+    out = np.clip(out, *((low, high) if S.bounds is None else S.bounds))
+    return np.where(ids >= 0, out, out.dtype.type(np.nan))
 
 
-def found_probability(done: Completion, found: SearchResult, t: float) -> NDArray[np.float64]:
+def found_probability(
+    model: IntervalModel, found: SearchResult, t: float, regression: Regression
+) -> NDArray[np.float64]:
     """P(true similarity > t) of the neighbours found; NaN where there is none."""
-    model = required(done.interval_model, done.method)
     levels = np.linspace(0, 1, LEVELS_KEPT)
     kind, spread, n = found.placed(model)
     scores = np.where(found.ids >= 0, found.scores, 0.0)
-    p = share_above(done, Pairs(scores, spread, kind), t, model.table(levels, n), levels)
+    p = set_right(Pairs(scores, spread, kind), t, model.table(levels, n), levels, regression)
     return np.where(found.ids >= 0, p, np.nan)

@@ -14,11 +14,12 @@ import numpy as np
 
 from simcomplete._result.archive import Stored, check_target, read_archive, write_archive
 from simcomplete._result.certificate import Certificate
-from simcomplete._result.fits import RANKED, check_facts, check_fit
+from simcomplete._result.fits import PAIR_ARRAYS, PAIR_VECTORS, RANKED, check_facts, check_fit
 from simcomplete._result.html import Election
 from simcomplete._result.intervals import IntervalModel, Match, RankedErrors
 from simcomplete._result.layout import Parts
 from simcomplete._result.matrix import SymmetricMatrix
+from simcomplete._result.pair_spread import PairSpread
 from simcomplete._result.plain import plain
 from simcomplete._result.status import Status
 from simcomplete._rows.derived import UnitRows
@@ -54,6 +55,10 @@ def to_arrays_and_metadata(done: Completion, *, candidates: bool = True) -> tupl
         short |= {"spread": model.spread, "quantiles": model.quantiles}
         if model.ranked is not None:
             short |= dict(zip(RANKED, _tables(model.ranked), strict=True))
+        if model.pairs is not None:
+            short |= {name: getattr(model.pairs, part) for name, part in PAIR_ARRAYS.items()}
+            if model.pairs.vectors is S.factor:
+                del short[PAIR_VECTORS]  # they are in factor.npy
         if model.match is not None:
             short |= {"match_ids": model.match.ids, "match_probabilities": model.match.probabilities}
     arrays: dict[str, Stored] = {name: to_numpy(array) for name, array in short.items() if array is not None}
@@ -80,11 +85,11 @@ def to_arrays_and_metadata(done: Completion, *, candidates: bool = True) -> tupl
         arrays["factor_below"] = as_row_table(S.factor[done.n_candidates :, :])
     else:
         arrays["factor"] = as_row_table(S.factor)
-    if candidates and hasattr(done.model, "to_parts"):
+    if candidates and hasattr(done.model, "to_arrays"):
         parts = Parts()
         for name, array in arrays.items():  # what is there already is not written again
             parts.put(name, array)
-        metadata["model"], arrays = done.model.to_parts(parts), parts.arrays
+        metadata["model"], arrays = done.model.to_arrays(parts), parts.arrays
     return arrays, metadata
 
 
@@ -94,10 +99,10 @@ def read(path: Path, model: ModelReader) -> dict[str, Any]:
     try:
         return made_of(arrays, _from_version_1(metadata) if version == 1 else metadata, model)
     except SimcompleteError as error:
-        raise FileFormatError(f"{path}: its parts do not fit each other: {error}; save the completion anew") from error
+        raise FileFormatError(f"{path}: its parts do not fit each other: {error}; save the completion again") from error
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise FileFormatError(
-            f"{path} does not describe a whole completion: {error!r}; save the completion anew"
+            f"{path} does not describe a whole completion: {error!r}; save the completion again"
         ) from error
 
 
@@ -159,7 +164,12 @@ def _interval_model(arrays: dict[str, Any]) -> IntervalModel | None:
         return None
     ranked = RankedErrors(*(np.asarray(to_numpy(arrays[name])) for name in RANKED)) if RANKED[0] in arrays else None
     match = Match(arrays["match_ids"], arrays["match_probabilities"]) if "match_ids" in arrays else None
-    return IntervalModel(arrays["spread"], arrays["quantiles"], ranked, match)
+    pairs = None
+    if all(name in arrays for name in PAIR_ARRAYS if name != PAIR_VECTORS):
+        parts: dict[str, Any] = {part: arrays.get(name) for name, part in PAIR_ARRAYS.items()}
+        vectors = arrays["factor"] if parts["vectors"] is None else parts["vectors"]
+        pairs = PairSpread(**{**parts, "vectors": np.asarray(to_numpy(as_row_table(vectors).whole()))})
+    return IntervalModel(arrays["spread"], arrays["quantiles"], ranked, match, pairs)
 
 
 def _from_version_1(metadata: dict[str, Any]) -> dict[str, Any]:

@@ -22,14 +22,14 @@ CHEAP_VALUES = 2**25  # values to look at, a quarter of a gibibyte
 
 
 def summary(done: Completion) -> dict[str, Any]:
-    """Everything small about the result, as plain values for JSON.
+    """A summary of the result, as plain values for JSON.
 
-    Of a large result, `rank` and evidence that is not counted yet are None, and `validity` has the checks that the
-    form answers: nothing here takes long.
+    Nothing here takes long: for a large result, `rank` and evidence that is not counted yet are None, and `validity`
+    has only the checks that follow from its form.
     """
-    counted = not callable(done.evidence_source) or "evidence" in vars(done)
+    is_known = not callable(done.evidence_source) or "evidence" in vars(done)
     work = done.n_candidates * done.n_queries * int(done.matrix.array.shape[1])
-    evidence = done.evidence if counted or is_cheap(done, work) else None
+    evidence = done.evidence if is_known or is_cheap(done, work) else None
     return {
         "method": done.method,
         "params": plain(done.params),

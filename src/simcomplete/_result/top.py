@@ -20,7 +20,7 @@ LEVELS_HELD = 2**24
 BEST_AT_LEAST, BEST_PER_K = 200, 20  # candidates that may be among the first k
 
 
-class TopPlay:
+class TopDraws:
     """Joint draws of errors for the best candidates of a query: how often each is among the first k."""
 
     def __init__(self, done: Completion, model: IntervalModel, k: int, most: int) -> None:
@@ -38,7 +38,7 @@ class TopPlay:
     def features(self, S: NDArray[Any], ids: NDArray[np.int64], spread: float, own: int | None) -> NDArray[np.float64]:
         """What the probabilities of one query's best candidates, best first, are made from."""
         levels = joint_levels(self.matrix, self.errors, ids) if self.levels is None else self.levels[ids]
-        if own is not None:  # a simulated query does not meet its own error
+        if own is not None and levels.shape[1] > 1:  # a simulated query does not meet its own error
             levels = np.delete(levels, own, axis=1)
         count = len(self.errors.residuals)
         draws = S[:, None] + spread * self.table[self.kinds[: len(S), None], (levels * count).astype(np.int64)]

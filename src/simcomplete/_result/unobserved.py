@@ -73,15 +73,15 @@ def unobserved_message(blind: Sequence[int] | NDArray[np.int64], labels: list[st
     Examples
     --------
     >>> print(unobserved_message([4], None, 3))
-    nothing is observed of 1 query (1): it has confidence 0 and no neighbours; leave it out, or find a value of it
+    nothing is observed of 1 query (1): it has confidence 0 and no neighbours; leave it out, or give at least one value
     """
     rows = [int(row) for row in blind]
     names = [str(row - first_query) if labels is None else repr(labels[row]) for row in rows[:NAMED]]
     named = ", ".join(names) + (", ..." if len(rows) > NAMED else "")
     one = len(rows) == 1
     what = ("query" if one else "queries") if first_query else ("row" if one else "rows")
-    it, has, of = ("it", "has", "it") if one else ("they", "have", "them")
+    it, has = ("it", "has") if one else ("they", "have")
     return (
         f"nothing is observed of {len(rows)} {what} ({named}): {it} {has} confidence 0 and no neighbours; "
-        f"leave {'it' if one else 'them'} out, or find a value of {of}"
+        f"leave {'it' if one else 'them'} out, or give at least one value"
     )

@@ -24,7 +24,7 @@ ROUNDING = 64  # units in the last place of a sum of squares
 def view(
     done: Completion, *, unit_diagonal: bool = False, keep_candidates: bool = False, clip: bool = False
 ) -> Completion:
-    """Return the same result in another form; its `validity` tells what that costs.
+    """Return the same result in another form; its `validity` shows which properties that changes.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def with_exact_candidates(S: SymmetricMatrix, exact: Any) -> SymmetricMatrix:
     if exact is None:
         raise InputError(
             "there is no exact candidate block to keep: complete(X) without queries treats every row as "
-            "incomplete, and a completion saved with candidates=False has left it behind"
+            "incomplete, and a completion saved with candidates=False does not contain it"
         )
     xp = namespace(S.array)
     n, n_p = S.n, exact.n
@@ -99,7 +99,8 @@ def with_exact_candidates(S: SymmetricMatrix, exact: Any) -> SymmetricMatrix:
     if S.factor is None or wide >= n:
         dense = S.block(slice(0, n), slice(0, n))
         dense = xp.asarray(dense, copy=True)
-        dense[:n_p, :n_p] = astype(exact.similarity(slice(0, n_p), slice(0, n_p)), dense.dtype)
+        block = astype(exact.similarity(slice(0, n_p), slice(0, n_p)), dense.dtype)
+        dense[:n_p, :n_p] = (block + block.T) / 2  # products may differ in the last digit
         return SymmetricMatrix(dense=dense, bounds=S.bounds)
     require(
         n * wide * 8,

@@ -20,7 +20,7 @@ from typing import Any
 
 from simcomplete._rows.budget import readable
 from simcomplete._rows.swap import put_in_place, put_new
-from simcomplete.errors import DiskFullError
+from simcomplete.errors import DiskFullError, InputError
 
 fcntl: Any = None  # on Windows, where what a killed process left behind stays there
 with contextlib.suppress(ImportError):
@@ -31,6 +31,23 @@ ATTEMPTS = 100  # at making a temporary folder that nobody else takes
 DRAFT_ENDING = ".simcomplete-draft"
 # A disk or a quota that is full, and a file that is larger than the system allows (ulimit -f).
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def as_path(path: Any, name: str = "path") -> Path:
+    """Turn what was given as the place of a file or folder into a path.
+
+    Examples
+    --------
+    >>> as_path("a/b").name
+    'b'
+    """
+    try:
+        found = Path(path)
+    except TypeError as error:
+        raise InputError(f"{name}={path!r} is not a path; give text, or a pathlib.Path", about=(name,)) from error
+    if "\0" in str(found):
+        raise InputError(f"{name}={str(path)!r} holds a null character, which no path has; leave it out", about=(name,))
+    return found
 
 
 @contextlib.contextmanager

@@ -1,20 +1,30 @@
-"""Memory: how many rows a block may have, and refusing beforehand what would not fit."""
+"""Memory and threads: how many rows a block may have, what would not fit, and where one thread is enough.
+
+The wheels of NumPy and SciPy each bring an OpenBLAS with threads of its own, and threads that have nothing to do go on
+looking for work for a while: those of one library then take cores from those of the other. A decomposition of a small
+matrix, too, is quicker by one thread than by several that meet a thousand times, and on a busy machine many times so.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
+import threading
 from collections.abc import Iterator
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 import psutil
+import scipy.linalg  # noqa: F401  # a BLAS has to be loaded before its threads can be counted
+from threadpoolctl import ThreadpoolController
 
 from simcomplete._rows.xp import Array, on_accelerator
 from simcomplete.errors import InputError, MemoryLimitError
 
+SMALL_MATRIX = 2048  # rows up to which a decomposition is not shared between threads
 BLOCK_BYTES = 64 * 2**20
 ACCELERATOR_BYTES = 2**32  # small blocks would keep it waiting
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
@@ -100,13 +110,15 @@ def parse_bytes(memory: Any, name: str = "memory") -> int:
         size = 0
     if isinstance(memory, bool) or size < 1:
         raise InputError(
-            f"{name}={memory!r} is no amount of memory; give bytes, or words such as '2 GiB'", about=(name,)
+            f"{name}={memory!r} is not an amount of memory; give bytes, or words such as '2 GiB'", about=(name,)
         )
     return size
 
 
 # Environment variable that replaces the measured free memory, for containers that do not tell: bytes, or "2 GiB".
 LIMIT_VARIABLE = "SIMCOMPLETE_MEMORY"
+# Requests so small are not worth the time that measuring free memory takes, a quarter of a millisecond.
+ALWAYS_FREE = 2**20
 
 
 def available_bytes() -> int:
@@ -138,6 +150,8 @@ def require(needed: int, what: str, instead: str) -> None:
     --------
     >>> require(10**3, "a small table", "nothing")
     """
+    if needed <= ALWAYS_FREE and not os.environ.get(LIMIT_VARIABLE):
+        return
     free = available_bytes()
     if needed > free:
         raise MemoryLimitError(
@@ -170,3 +184,64 @@ def _control_group() -> int | None:
     except (OSError, ValueError):
         return None
     return None if limit == "max" else max(0, int(limit) - used)
+
+
+class OneThread:
+    """Gives BLAS one thread for as long as a call lasts; calls may be nested and come from several threads.
+
+    The BLAS of NumPy and SciPy, and of other libraries that were loaded before the first call.
+
+    Parameters
+    ----------
+    only_scipy : bool
+        Only the BLAS that SciPy does not share with NumPy; nothing where they have the same.
+
+    Examples
+    --------
+    >>> with OneThread()(size=100):
+    ...     float(scipy.linalg.norm([3.0, 4.0]))
+    5.0
+    """
+
+    def __init__(self, *, only_scipy: bool = False) -> None:
+        self.only_scipy = only_scipy
+        self._lock, self._inside = threading.Lock(), 0
+        self._before: list[int] = []
+
+    @functools.cached_property
+    def _blas(self) -> ThreadpoolController | None:
+        found = ThreadpoolController().select(user_api="blas")
+        names = [pool["filepath"] for pool in found.info() if not self.only_scipy or "scipy.libs" in pool["filepath"]]
+        return found.select(filepath=names) if names else None
+
+    @contextlib.contextmanager
+    def __call__(self, size: int = 0) -> Iterator[None]:
+        """Hold the limit, for matrices of up to `SMALL_MATRIX` rows.
+
+        Whoever leaves restores what was there before the first came, not what was there when it came itself: where
+        calls overlap in several threads, that may have been the limit.
+        """
+        blas = self._blas if size <= SMALL_MATRIX else None
+        if blas is None:
+            yield
+            return
+        with self._lock:
+            if self._inside == 0:
+                self._before = [library.num_threads for library in blas.lib_controllers]
+            self._inside += 1
+            self._set(blas, [1] * len(self._before))
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+                self._set(blas, self._before)
+
+    @staticmethod
+    def _set(blas: ThreadpoolController, numbers: list[int]) -> None:
+        for library, number in zip(blas.lib_controllers, numbers, strict=True):
+            library.set_num_threads(number)
+
+
+blas_on_one_thread = OneThread()
+scipy_on_one_thread = OneThread(only_scipy=True)

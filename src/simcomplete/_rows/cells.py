@@ -13,6 +13,7 @@ from simcomplete.errors import InputError
 
 # What the name of a column's type begins with, in pandas, polars and pyarrow, in lower case.
 TYPES = {
+    "other": ("interval",),
     "category": ("category", "categorical", "enum", "dictionary"),
     "date": ("date", "timestamp", "time", "period", "duration"),
     "text": ("str", "utf8", "large_string", "large_str"),
@@ -75,15 +76,18 @@ def column_message(name: str, column: Any, dtype: Any, kind: str, values: list[A
     """Why a column cannot be used, and what to do about it."""
     shown = next((value for value in values if not is_missing(value)), None)
     start = f"{name}: column {column!r} is of type {dtype} and not numeric"
-    names_rows = f"say id={column!r} if it names the rows"
+    names_rows = f"use id={column!r} if it names the rows"
     if kind == "category":
         how = {"pandas": f"pandas.get_dummies(df, columns=[{column!r}])", "polars": f"df.to_dummies({column!r})"}
         code = f", one column per category: {how[library]}" if library in how else ", one column per category"
-        return f"{start}; the codes of categories have no size: leave it out, or encode it{code}"
+        return f"{start}; codes of categories are not quantities: leave it out, or encode it{code}"
     if kind == "date":
-        how = {"pandas": f"(df[{column!r}] - df[{column!r}].min()) / pandas.Timedelta(days=1)"}
+        day = f"df[{column!r}].dt.start_time" if str(dtype).startswith("period") else f"df[{column!r}]"
+        how = {"pandas": f"({day} - {day}.min()) / pandas.Timedelta(days=1)"}
         code = f": {how[library]}" if library in how else ""
-        return f"{start}; leave it out, or give a number in its place, such as days since the first{code}"
+        return (
+            f"{start}; leave it out, or give a number in its place, such as days since the first{code}; or {names_rows}"
+        )
     if kind == "complex":
         return complex_message(f"{name}: column {column!r}")
     if kind == "text" and all(looks_like_a_number(value) or is_missing(value) for value in values):

@@ -42,12 +42,12 @@ def computed(value: Any, progress: bool | None = False) -> Any:
         callback = optional("dask.callbacks", extra="dask", purpose="progress").Callback
         with one_bar(progress), part_of_bar("dask") as tell:
 
-            def told(key: Any, result: Any, dsk: Any, state: Any, worker: Any) -> None:
+            def task_done(key: Any, result: Any, dsk: Any, state: Any, worker: Any) -> None:
                 done = len(state["finished"])
                 share = done / (done + sum(len(state[kind]) for kind in ("ready", "waiting", "running")))
                 tell(share, share)
 
-            with callback(posttask=told):
+            with callback(posttask=task_done):
                 return value.compute()
     future = cluster.compute(value)
     for _ in track(iter(future.done, True), "dask", progress):  # how many tasks are left, only the scheduler knows

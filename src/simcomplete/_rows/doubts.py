@@ -13,6 +13,7 @@ A column of whole numbers is doubtful when
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -51,9 +52,23 @@ def question_columns(rows: FrameRows, id: Any) -> str | None:
         return None
     first = names[found[0][0]]
     listed = "; ".join(f"column {names[i]!r} {why}" for i, why in found[:3]) + ("; ..." if len(found) > 3 else "")
+    otherwise = ", or use id=False if it is a feature" if id is None else ""  # id= names the labels already
     return (
-        f"{listed}: that would name the rows, and is used as a feature. Say id={first!r} if it does, leave it out if "
-        "it is neither, or say id=False if it is a feature"
+        f"{listed}: it may be an id, and is used as a feature. Use id={first!r} if it names the rows, leave it out if "
+        f"it is neither{otherwise}"
+    )
+
+
+def question_labels(rows: FrameRows) -> str | None:
+    """What to warn of where labels that were read from a file come again; None where each names one row."""
+    if rows.library is not None or not rows.labels or len(set(rows.labels)) == len(rows.labels):
+        return None
+    (label, count), *_ = Counter(rows.labels).most_common(1)
+    where = "" if rows.label_name is None else f" in column {rows.label_name!r}"
+    other = "" if rows.label_name is None else f", or drop={rows.label_name!r} if it is a class and not a label"
+    return (
+        f"{label!r} is the label of {count} rows{where}, and labels should be unique; name another column with id="
+        f"{other}: results cannot distinguish these rows"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 import sys
 from typing import Any
 
@@ -75,9 +76,20 @@ def floats(X: Any, columns: list[Any], name: str, missing: str | None) -> NDArra
         holds = kind(X, i)
         if holds != "number":
             values = to_list(X, i)
-            raise InputError(column_message(name, columns[i], one, holds, values, type(X).__module__.partition(".")[0]))
+            message = column_message(name, columns[i], one, holds, values, type(X).__module__.partition(".")[0])
+            raise InputError(message + _not_either(X, columns, i))
         out[:, i] = _floats(X, i)
     return out
+
+
+def _not_either(X: Any, columns: list[Any], first: int) -> str:
+    """The other columns that are not numeric, so that they need not be found one by one."""
+    others = [
+        columns[j]
+        for j in range(first + 1, len(columns))
+        if not is_sparse_column(dtype(X, j)) and kind(X, j) != "number"
+    ]
+    return f". Not numeric either: {reprlib.repr(others)}" if others else ""
 
 
 def _floats(X: Any, i: int) -> NDArray[Any]:
@@ -94,14 +106,37 @@ def _floats(X: Any, i: int) -> NDArray[Any]:
     return np.asarray(found.cast(sys.modules["polars"].Float64).to_numpy(), dtype=np.float64)
 
 
-def index_of(X: Any) -> Any:
-    """The index of a pandas frame; None of the others, which have none."""
-    return X.index if _is_pandas(X) else None
+def split_index(X: Any) -> tuple[Any, Any, Any]:
+    """The frame, its index and the name of that; None of frames that have none.
+
+    A table of pyarrow that was made of a pandas frame has the index among its columns, and a note which ones those are.
+    """
+    if _is_pandas(X):
+        return X, X.index, X.index.name
+    noted = noted_index(X.schema) if _is_arrow(X) else None
+    if noted is None:
+        return X, None, None
+    if isinstance(noted, range):
+        return (X, list(noted), None) if len(noted) == len(X) else (X, None, None)
+    parts = [to_list(X, i) for i in noted]
+    names = [column_names(X)[i] for i in noted]
+    for i in sorted(noted, reverse=True):
+        X = without(X, i)
+    name = None if names[0].startswith("__index_level_") else names[0]
+    return X, parts[0] if len(parts) == 1 else list(zip(*parts, strict=True)), name if len(names) == 1 else None
 
 
-def index_name(X: Any) -> Any:
-    """The name of the index of a pandas frame."""
-    return X.index.name if _is_pandas(X) else None
+def noted_index(schema: Any) -> list[int] | range | None:
+    """What pandas noted about its index in a schema of pyarrow: columns, a range that is not 0, 1, 2 ..., or None."""
+    described = (schema.pandas_metadata or {}).get("index_columns", [])
+    columns = [name for name in described if isinstance(name, str)]
+    found = [i for i, name in enumerate(schema.names) if name in columns]
+    if found:
+        return found
+    ranges = [one for one in described if isinstance(one, dict) and one.get("kind") == "range"]
+    if not ranges or (ranges[0]["start"], ranges[0]["step"], ranges[0].get("name")) == (0, 1, None):
+        return None
+    return range(ranges[0]["start"], ranges[0]["stop"], ranges[0]["step"])
 
 
 def index_level(X: Any, name: Any) -> Any:

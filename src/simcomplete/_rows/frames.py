@@ -1,7 +1,7 @@
 """Frames of pandas, polars, pyarrow and xarray as rows with labels and named columns.
 
-None of these libraries is imported: a frame is told by the module its type comes from. What is left are tables of this
-package and of other libraries that have `columns` and `to_numpy`.
+None of these libraries is imported: a frame is known by the module its type comes from. What is left are tables of
+this package and of other libraries that have `columns` and `to_numpy`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from simcomplete._rows import frame_columns
 from simcomplete._rows.budget import require
 from simcomplete._rows.cells import column_message, looks_like_a_number, numeric
-from simcomplete._rows.labels import checked_labels
+from simcomplete._rows.labels import checked_labels, label_texts
 from simcomplete._rows.table import HeldRows
 from simcomplete.errors import InputError
 
@@ -96,13 +96,13 @@ def read_frame(X: Any, name: str, id: Any = None, missing: str | None = None) ->
         return _from_table(X, name, id)
     if not hasattr(type(X), "to_numpy") and hasattr(X, "collect"):  # a LazyFrame of polars
         X = X.collect()
-    names = frame_columns.column_names(X)
-    where, index, label_name = None, frame_columns.index_of(X), frame_columns.index_name(X)
-    labels = None if index is None else [str(label) for label in index]
+    X, index, label_name = frame_columns.split_index(X)
+    names, where = frame_columns.column_names(X), None
+    labels = None if index is None else label_texts(index)
     if id is not None and id is not False:
         where, index = _chosen(X, names, id, name)
         label_name, labels = id, checked_labels(index, len(X), f"{name}: id={id!r}")
-    elif id is None and _first_is_text(X, names, name):
+    elif id is None and (index is None or library == "pandas") and _first_is_text(X, names, name):
         where, label_name, index = 0, names[0], frame_columns.to_list(X, 0)
         what = (
             f"{name}: column {names[0]!r}, the first one and of text, is taken as the labels of rows (or leave it out):"
@@ -125,7 +125,7 @@ def _chosen(X: Any, names: list[Any], id: Any, name: str) -> tuple[int | None, A
     level = frame_columns.index_level(X, id)
     if level is not None:
         return None, level
-    raise InputError(f"{name}: id={id!r} is no column{_suggestion(id, names)}; name one, or give labels=")
+    raise InputError(f"{name}: id={id!r} is not a column{_suggestion(id, names)}; name one, or give labels=")
 
 
 def _suggestion(id: Any, names: list[Any]) -> str:
@@ -154,11 +154,11 @@ def _from_xarray(X: Any, name: str, id: Any) -> FrameRows:
     require(X.size * 8, f"the values of {name} in memory", "give its array (X.data) or a zarr path, read in blocks")
     row, column = X.dims
     index = X[row].values if row in X.coords else None
-    labels = None if index is None else [str(label) for label in index]
+    labels = None if index is None else label_texts(index)
     if id is not None and id is not False:
         if id not in X.coords or X.coords[id].dims != (row,):
             known = [key for key, value in X.coords.items() if value.dims == (row,)]
-            raise InputError(f"{name}: id={id!r} is no coordinate of the dimension {row!r}; those are {known}")
+            raise InputError(f"{name}: id={id!r} is not a coordinate of the dimension {row!r}; those are {known}")
         index = X.coords[id].values
         labels = checked_labels(index, X.shape[0], f"{name}: id={id!r}")
     columns = X[column].values.tolist() if column in X.coords else None
@@ -171,11 +171,13 @@ def _from_table(X: Any, name: str, id: Any) -> FrameRows:
     values = numeric(np.asarray(X.to_numpy()), name)
     columns = None if X.columns is None else list(X.columns)
     index = getattr(X, "index", None)
-    labels = None if index is None or callable(index) else [str(label) for label in index]
+    labels = None if index is None or callable(index) else label_texts(index)
+    label_name = getattr(X, "label_name", None)
     if id is not None and id is not False:
         if columns is None or id not in columns:
-            raise InputError(f"{name}: id={id!r} is no column{_suggestion(id, columns or [])}")
+            raise InputError(f"{name}: id={id!r} is not a column{_suggestion(id, columns or [])}")
         where = columns.index(id)
         labels = checked_labels(values[:, where], len(values), f"{name}: id={id!r}")
         values, columns = np.delete(values, where, axis=1), columns[:where] + columns[where + 1 :]
-    return FrameRows(values, labels, columns, None, numbered=frame_columns.is_numbered(X))
+    numbered = frame_columns.is_numbered(X)
+    return FrameRows(values, labels, columns, None, label_name=label_name, numbered=numbered)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import reprlib
 from collections import Counter
 from collections.abc import Iterable
@@ -14,6 +15,7 @@ import numpy as np
 from simcomplete._rows.cells import is_missing
 from simcomplete.errors import InputError
 
+DAY = re.compile(r"(\d{4}-\d\d-\d\d)[ T]00:00:00(?:\.0+)?")  # as datetime and numpy.datetime64 write midnight
 NAMES_OF_ROWS = (str, int, np.integer, datetime.date, np.datetime64, UUID)
 
 
@@ -40,7 +42,7 @@ def checked_labels(values: Any, n: int, what: str) -> list[str]:
     given = list(values.tolist() if hasattr(values, "tolist") else values)
     if len(given) != n:
         raise InputError(f"{what} has {len(given)} labels for {n} rows; give one for every row, in their order")
-    labels = [_text(value, row, what) for row, value in enumerate(given)]
+    labels = _without_midnight([_text(value, row, what) for row, value in enumerate(given)])
     twice = [(label, count) for label, count in Counter(labels).most_common(3) if count > 1]
     if twice:
         shown = ", ".join(f"{label!r} {count} times" for label, count in twice)
@@ -51,12 +53,32 @@ def checked_labels(values: Any, n: int, what: str) -> list[str]:
     return labels
 
 
+def label_texts(index: Iterable[Any]) -> list[str]:
+    """Labels of an index as text; days without their midnight.
+
+    Examples
+    --------
+    >>> label_texts([datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 2)]), label_texts(["a", 7])
+    (['2020-01-01', '2020-01-02'], ['a', '7'])
+    """
+    return _without_midnight([str(label) for label in index])
+
+
+def _without_midnight(labels: list[str]) -> list[str]:
+    """Dates alone, where all labels are days: as a file has them."""
+    days = [DAY.fullmatch(label) for label in labels[:1]]
+    if not all(days):
+        return labels
+    days = [DAY.fullmatch(label) for label in labels]
+    return [day[1] if day else label for day, label in zip(days, labels, strict=True)] if all(days) else labels
+
+
 def labels_of_both(labels: Any, n_candidates: int, n_queries: int) -> tuple[list[str] | None, list[str] | None]:
     """Labels of candidates and of queries from a pair of which either may be None."""
     pair = isinstance(labels, (tuple, list)) and len(labels) == 2
     if not pair or any(isinstance(part, (*NAMES_OF_ROWS, bytes, float)) for part in labels):
         raise InputError(
-            f"labels={reprlib.repr(labels)} is no pair; with queries, give labels=(labels of the {n_candidates} "
+            f"labels={reprlib.repr(labels)} is not a pair; with queries, give labels=(labels of the {n_candidates} "
             f"candidates, labels of the {n_queries} queries), None for those that have none"
         )
     first, second = labels

@@ -33,7 +33,7 @@ class MappedFile:
         if size < self.needed:
             raise FileFormatError(
                 f"{self.path} has {size} bytes and its memory map needs {self.needed}: it was cut short while it is in "
-                "use; write it again and open it anew, or give its path instead of a map"
+                "use; write it again and open it again, or give its path instead of a map"
             )
 
 

@@ -28,15 +28,15 @@ def in_order_of(rows: RowTable, asked: FrameRows, name: str) -> FrameRows:
         parts = [f"{word} {reprlib.repr(names)}" for word, names in (("lack", missing), ("also have", extra)) if names]
         raise InputError(
             f"columns are matched by name, and {name} {' and '.join(parts)}; give both the same columns, in any "
-            "order, or arrays without names"
+            "order, or tables without column names"
         )
     twice = [column for column, count in (Counter(wanted) | Counter(own)).items() if count > 1]
     if twice:
-        raise InputError(f"columns are matched by name, and {reprlib.repr(twice)} stand for several; rename them")
+        raise InputError(f"columns are matched by name, and {reprlib.repr(twice)} name several columns; rename them")
     return asked.with_columns([place[column] for column in wanted])
 
 
 def _refuse_turned(wanted: tuple[Any, Any] | None, own: tuple[Any, Any] | None, name: str) -> None:
     """Refuse rows of xarray that are the dimension which the columns of the others are."""
     if own is not None and wanted is not None and (own[0] == wanted[1] or own[1] == wanted[0]):
-        raise InputError(f"{name} have the dimensions {own} and candidates {wanted}; turn one with .transpose()")
+        raise InputError(f"{name} have the dimensions {own} and candidates {wanted}; transpose one: .transpose()")

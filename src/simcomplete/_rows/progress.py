@@ -77,7 +77,7 @@ def one_bar(
     progress : bool, optional
         None shows the bar on a terminal and in a notebook, True always, False never.
     stream : file, optional
-        Where to write; standard error, or the notebook, unless told.
+        Where to write; standard error, or the notebook, unless given.
     patience : float
         Seconds before the line appears.
     clock : callable
@@ -160,7 +160,7 @@ def track(
     total : int, optional
         How many items there are, where `items` does not tell.
     weights : sequence of float, optional
-        How long each item takes, in any unit; the same unless told.
+        How long each item takes, in any unit; the same unless given.
     share : float, optional
         How much of what is left of the bar of the call is this loop's.
     stream, patience, clock : optional
@@ -196,7 +196,7 @@ def _done(count: int, total: int | None, weights: Sequence[float] | None) -> flo
 
 
 def shown(progress: bool | None, stream: TextIO | None = None) -> bool:
-    """Whether progress is to be shown: as told, or where there is a terminal or a notebook."""
+    """Whether progress is to be shown: as asked, or where there is a terminal or a notebook."""
     if progress is not None:
         return progress
     return (sys.stderr if stream is None else stream).isatty() or (stream is None and notebook())
@@ -246,5 +246,5 @@ def line(label: str, share: float, elapsed: float) -> str:
     """
     full = round(share * WIDTH)
     left = elapsed * (1 / share - 1) if share else 0.0
-    told = f"{left:.0f} s left" if left < 120 else f"{left / 60:.0f} min left"
-    return f"{label} {'#' * full}{'.' * (WIDTH - full)} {share:4.0%}  {told if share else f'{elapsed:.0f} s'}"
+    remaining = f"{left:.0f} s left" if left < 120 else f"{left / 60:.0f} min left"
+    return f"{label} {'#' * full}{'.' * (WIDTH - full)} {share:4.0%}  {remaining if share else f'{elapsed:.0f} s'}"

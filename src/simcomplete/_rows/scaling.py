@@ -12,7 +12,7 @@ import numpy as np
 
 from simcomplete._rows.budget import require, row_blocks
 from simcomplete._rows.derived import ChangedRows
-from simcomplete._rows.features import Vector64, feature_sums, merge_sums, quartiles
+from simcomplete._rows.features import ColumnSums, Vector64, feature_sums, merge_sums, quartiles
 from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.xp import Array, astype, empty, like, memory_map_under, namespace, to_numpy
 from simcomplete.errors import InputError
@@ -21,6 +21,7 @@ Center = Literal["mean", "median"] | None
 Scale = Literal["sd", "robust"] | None
 CENTERS, SCALES = ("mean", "median"), ("sd", "robust")
 NORMAL_IQR = 1.3489795003921634  # between the quartiles of a normal distribution, in standard deviations
+AT_ONCE = 2**20  # values that are summed in one block: their last digits decide in what order rows are drawn
 ROUNDING = 8.0  # times the precision of the numbers: a feature that varies by less is constant
 
 
@@ -57,7 +58,8 @@ class FeatureScaling:
         offset, divisor = (like(v, X, xp.float64) for v in (self.offset, self.divisor))
         with np.errstate(over="ignore"):  # refused below
             changed = (astype(X, xp.float64) - offset) / divisor
-        lost = xp.isinf(changed)
+        # What is in single precision is so again afterwards.
+        lost = xp.abs(changed) > float(xp.finfo(X.dtype).max if xp.isdtype(X.dtype, "real floating") else np.inf)
         if bool(xp.any(lost)):
             i, j = np.argwhere(to_numpy(lost))[0]
             raise InputError(
@@ -120,7 +122,7 @@ def learn_scaling(rows: RowTable, center: Center, scale: Scale, progress: bool |
         None shows progress on a terminal, False never.
     """
     check_scaling(center, scale)
-    sums = rows.fold(feature_sums, merge_sums, bytes_per_row=6 * 8 * rows.d, label="features", progress=progress)
+    sums = _sums(rows, progress)
     offset, divisor = np.zeros(rows.d), np.ones(rows.d)
     sd = sums.sd
     precision = ROUNDING * float(rows.xp.finfo(rows.dtype).eps)
@@ -139,3 +141,10 @@ def learn_scaling(rows: RowTable, center: Center, scale: Scale, progress: bool |
         still = np.where(sums.low == sums.high, 1.0, np.maximum(sums.size, 1.0))
         divisor = np.where(constant | (divisor == 0), np.where(sums.seen > 0, still, 1.0), divisor)
     return FeatureScaling(center, scale, offset, divisor)
+
+
+def _sums(rows: RowTable, progress: bool | None) -> ColumnSums:
+    """Sums over all rows: of few rows at once, wherever they lie, so that their last digits are the same."""
+    if rows.n * rows.d <= AT_ONCE:
+        return feature_sums(np.array(to_numpy(rows.whole()), order="C", copy=None))
+    return rows.fold(feature_sums, merge_sums, bytes_per_row=6 * 8 * rows.d, label="features", progress=progress)

@@ -16,7 +16,7 @@ from typing import IO, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._rows.atomic import check_room, replacing
+from simcomplete._rows.atomic import as_path, check_room, replacing
 from simcomplete._rows.budget import row_blocks
 from simcomplete._rows.dask import DaskRows, computed
 from simcomplete._rows.npy import NpyFile
@@ -45,7 +45,7 @@ class Output:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = as_path(path, "out")
         if self.path.suffix not in (".npy", ".zarr"):
             raise InputError(f"out={str(path)!r} must end in .npy or .zarr; that is what can be written")
         if self.path.exists():

@@ -159,7 +159,7 @@ def _with_nan(some: Any) -> NDArray[Any]:
 def dense_rows(X: Any, name: str, missing: str | None) -> NDArray[Any]:
     """A sparse matrix as an array: cells that are not stored are NaN or 0, as said."""
     if missing is None:
-        raise InputError(_question(name, "a sparse matrix"))
+        raise InputError(_question(name, "a sparse matrix", "give a dense array, such as .toarray()"))
     n, d = X.shape
     require(n * d * 8, f"the {n} x {d} values of {name}, with those that are not stored,", "give fewer rows at a time")
     stored = X.tocoo(copy=True)
@@ -175,7 +175,11 @@ def sparse_column(array: Any, name: str, missing: str | None) -> NDArray[Any]:
     fill = array.fill_value
     says_missing = fill is None or fill != fill
     if missing is None and not says_missing:
-        raise InputError(_question(name, f"sparse, with {fill!r} for cells that are not stored,"))
+        raise InputError(
+            _question(
+                name, f"sparse, with {fill!r} for cells that are not stored,", "make it dense with .sparse.to_dense()"
+            )
+        )
     if missing == "zero" and not says_missing and fill != 0:
         raise InputError(
             f"{name} is filled with {fill!r}, and missing='zero' says 0; make it dense with .sparse.to_dense()"
@@ -185,8 +189,8 @@ def sparse_column(array: Any, name: str, missing: str | None) -> NDArray[Any]:
     return out
 
 
-def _question(name: str, what: str) -> str:
+def _question(name: str, what: str, dense: str) -> str:
     return (
-        f"{name} is {what} and its absent cells could mean zero or missing; say missing='absent' if cells that are not "
-        "stored are missing, missing='zero' if they are zeros (or give a dense array, such as .toarray())"
+        f"{name} is {what} and its absent cells could mean zero or missing; use missing='absent' if cells that are not "
+        f"stored are missing, missing='zero' if they are zeros (or {dense})"
     )

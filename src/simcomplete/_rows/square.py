@@ -24,7 +24,7 @@ SIMILARITIES = (
     "shell: simcomplete repair"
 )
 DISTANCES = (
-    "similarities are needed, with 1 on the diagonal: of cosine distances give 1 - D, of others for example "
+    "similarities are needed, with 1 on the diagonal: for cosine distances give 1 - D, for others for example "
     "numpy.exp(-(D / numpy.median(D)) ** 2), to sc.complete_similarity()"
 )
 
@@ -43,9 +43,9 @@ def in_row_order(table: FrameRows, name: str) -> tuple[NDArray[Any], list[str] |
     if order is None:
         first = next(i for i, (row, column) in enumerate(zip(table.labels, columns, strict=True)) if row != column)
         lacking = sorted(set(table.labels) - set(columns)) or sorted(set(columns) - set(table.labels))
-        which = f"; {reprlib.repr(lacking)} are only on one side" if lacking else "; some label stands for several"
+        which = f"; {reprlib.repr(lacking)} are only on one side" if lacking else "; some label occurs more than once"
         raise InputError(
-            f"{name} has other labels for its rows than for its columns: number {first} is {table.labels[first]!r} and "
+            f"{name} has different labels for its rows and its columns: number {first} is {table.labels[first]!r} and "
             f"{columns[first]!r}{which}; give both the same labels, in any order, or an array without labels"
         )
     return table.array[:, order], table.labels

@@ -51,7 +51,7 @@ def put_in_place(draft: Path, path: Path, aside: Path) -> None:
                 if getattr(error, "errno", None) not in TAKEN:
                     raise
         time.sleep(0.001)
-    raise InputError(f"{path} is being written by other processes without end; choose another name")
+    raise InputError(f"{path} is being written by other processes again and again; choose another name")
 
 
 def put_new(draft: Path, path: Path) -> None:

@@ -7,6 +7,7 @@ float32. NaN marks a missing value.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -64,9 +65,9 @@ def as_rows(X: Any, name: str = "X", *, complete: bool = False, id: Any = None, 
                 f"rows are samples and columns are features{hint}"
             )
         table = HeldRows(values)
-    unusual = _refuse_infinities(_not_empty(table, name).whole(), name)
+    unusual = _refuse_infinities(_not_empty(table, name).whole(), name, table)
     if complete and unusual:
-        _refuse_missing(table.whole(), name)
+        _refuse_missing(table.whole(), name, table)
     return table
 
 
@@ -104,7 +105,7 @@ def as_similarity(
             where = _first(gap == worst, rows.start)
     if worst > (1e-5 if S.dtype == xp.float32 else ASYMMETRY) * size:
         i, j = where
-        one, other = _unlike(float(S[i, j]), float(S[j, i]))
+        one, other = unlike(float(S[i, j]), float(S[j, i]))
         raise InputError(
             f"{name} is not symmetric: {name}[{i}, {j}] = {one} but {name}[{j}, {i}] = {other}, a difference of "
             f"{worst:.2g}; if the order within a pair has no meaning, give ({name} + {name}.T) / 2"
@@ -121,8 +122,14 @@ def _square_values(S0: Any, name: str, id: Any) -> tuple[Array, list[str] | None
     return _as_float(S0, name), None
 
 
-def _unlike(one: float, other: float) -> tuple[str, str]:
-    """Two numbers with as many digits as it takes to see that they differ."""
+def unlike(one: float, other: float) -> tuple[str, str]:
+    """Two numbers with as many digits as it takes to see that they differ.
+
+    Examples
+    --------
+    >>> unlike(0.5, 0.50000012)
+    ('0.5', '0.5000001')
+    """
     for digits in range(6, 17):
         texts = f"{one:.{digits}g}", f"{other:.{digits}g}"
         if texts[0] != texts[1]:
@@ -179,6 +186,10 @@ def _as_float(X: Any, name: str) -> Array:
         return values
     if is_array(X) and not isinstance(X, np.ndarray):
         return _from_library(X, name)
+    if X is None or isinstance(X, dict):
+        what = "is None" if X is None else f"is a dict with the keys {reprlib.repr(list(X))}"
+        hint = "" if X is None else f", such as pandas.DataFrame({name})"
+        raise InputError(f"{name} {what}; an array or a frame is needed{hint}")
     try:
         values = np.asarray(X)
     except ValueError as error:
@@ -196,7 +207,7 @@ def _from_library(X: Array, name: str) -> Array:
     return xp.astype(X, xp.float32 if half else xp.float64)
 
 
-def _refuse_infinities(values: Array, name: str) -> bool:
+def _refuse_infinities(values: Array, name: str, table: RowTable) -> bool:
     """Refuse infinities; tell whether there may be missing values."""
     xp = namespace(values)
     unusual = False
@@ -209,13 +220,22 @@ def _refuse_infinities(values: Array, name: str) -> bool:
         if bool(xp.any(wrong)):
             i, j = _first(wrong, rows.start)
             raise InputError(
-                f"{name}[{i}, {j}] is {float(values[i, j])}; finite numbers are needed: use NaN where a value is "
-                "missing, or clip it"
+                f"{name}[{i}, {j}]{_named(table, i, j)} is {float(values[i, j])}; finite numbers are needed: use NaN "
+                "where a value is missing, or clip it"
             )
     return unusual
 
 
-def _refuse_missing(values: Array, name: str) -> None:
+def _named(table: RowTable, i: int, j: int) -> str:
+    """The label of a row and the name of a column, in parentheses, where there are some."""
+    columns = getattr(table, "columns", None)
+    row = f"row {table.labels[i]!r}" if table.labels is not None and getattr(table, "own_labels", False) else ""
+    column = f"column {columns[j]!r}" if columns is not None else ""
+    words = ", ".join(filter(None, (row, column)))
+    return f" ({words})" if words else ""
+
+
+def _refuse_missing(values: Array, name: str, table: RowTable) -> None:
     xp = namespace(values)
     bad: list[int] = []
     for rows in row_blocks(*_block_shape(values), like=values):
@@ -225,7 +245,9 @@ def _refuse_missing(values: Array, name: str) -> None:
         wrong = to_numpy(xp.any(xp.isnan(block), axis=1))
         bad += [int(i) + rows.start for i in np.flatnonzero(wrong)]
     if bad:
-        shown = ", ".join(map(str, bad[:5])) + (", ..." if len(bad) > 5 else "")
+        named = table.labels if getattr(table, "own_labels", False) else None
+        first = [str(i) if named is None else repr(named[i]) for i in bad[:5]]
+        shown = ", ".join(first) + (", ..." if len(bad) > 5 else "")
         raise InputError(
             f"{name} must be complete, but {len(bad)} of {values.shape[0]} rows have missing values (rows {shown});"
             " give those rows as queries, or all rows together with complete(X)"
@@ -259,7 +281,7 @@ def is_out_of_core(x: object) -> bool:
     """Tell whether the rows of `x` are to be read block by block.
 
     A path, a dask array, a memory map that would have to be cast (floats of one go on as the arrays they are), or what
-    is no array at all but has `shape`, `dtype` and slices.
+    is not an array at all but has `shape`, `dtype` and slices.
     """
     if isinstance(x, (str, Path, RowTable)) or is_dask(x):
         return True

@@ -10,7 +10,9 @@ import sys
 from typing import Any
 
 import array_api_compat
+import array_api_compat.numpy
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 SPLIT = 256  # columns in a strip of a symmetric product, where the library does not know that it is symmetric
@@ -47,6 +49,8 @@ def is_dask(x: object) -> bool:
 
 def namespace(x: Array) -> Namespace:
     """Return the module that works on `x`."""
+    if type(x) is np.ndarray:  # asked for many times in a search for one row
+        return array_api_compat.numpy
     return array_api_compat.array_namespace(x)
 
 
@@ -136,13 +140,19 @@ def rows_without_values(x: Array) -> NDArray[np.int64]:
 
 
 def zeros(x: Array, shape: tuple[int, ...], dtype: Any = None) -> Array:
-    """Zeros in the library, on the device and (unless told) of the type of `x`."""
+    """Zeros in the library, on the device and (unless given) of the type of `x`."""
     return namespace(x).zeros(shape, dtype=x.dtype if dtype is None else dtype, device=device(x))
 
 
 def empty(x: Array, shape: tuple[int, ...]) -> Array:
     """Room for values in the library, on the device and of the type of `x`."""
     return namespace(x).empty(shape, dtype=x.dtype, device=device(x))
+
+
+def count_true(x: Array) -> int:
+    """How many entries of a boolean array are true."""
+    xp = namespace(x)
+    return int(np.count_nonzero(x) if is_numpy(x) else xp.sum(xp.astype(x, xp.int64)))
 
 
 def subtract_outer(H: Array, a: Array, b: Array) -> Array:
@@ -165,6 +175,16 @@ def set_entries(S: Array, rows: NDArray[Any], cols: NDArray[Any], values: Array)
     else:
         for k, (i, j) in enumerate(zip(rows.tolist(), cols.tolist(), strict=True)):
             S[i, j] = values[k]
+
+
+def diagonal(S: Array) -> Array:
+    """A copy of the diagonal of a square array."""
+    return np.diag(S).copy() if isinstance(S, np.ndarray) else copied(namespace(S).linalg.diagonal(S))
+
+
+def copied(x: Array) -> Array:
+    """A copy in the same library, on the same device."""
+    return namespace(x).asarray(x, copy=True)
 
 
 def set_diagonal(S: Array, values: Array) -> None:
@@ -220,6 +240,15 @@ def symmetric_product(H: Array) -> Array:
         G[part, part.start :] = H[:, part].T @ H[:, part.start :]
         G[part.start :, part] = G[part, part.start :].T
     return G
+
+
+def solve_upper(R: Array, Y: Array) -> Array:
+    """Return X with R X = Y, R upper triangular; the standard knows only matrices of no special form."""
+    if isinstance(R, np.ndarray):
+        return scipy.linalg.solve_triangular(R, Y, check_finite=False)
+    if array_api_compat.is_torch_array(R):
+        return sys.modules["torch"].linalg.solve_triangular(R, Y, upper=True)
+    return namespace(R).linalg.solve(R, Y)
 
 
 def unit_array(rows: Array) -> Array:

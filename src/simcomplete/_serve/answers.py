@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,30 +13,59 @@ from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._result.frames import Searched, SearchResult
 from simcomplete._result.intervals import IntervalModel
 from simcomplete._result.search import among
+from simcomplete._rows.budget import available_bytes
+from simcomplete._rows.images import image_shape
+from simcomplete._rows.table import HeldRows
+from simcomplete._rows.xp import to_numpy, top_k
 from simcomplete.errors import InputError
 from simcomplete.estimators import PosteriorCompleter, PosteriorImputer
 from simcomplete.estimators._ids import RowIds
 
+KEPT_COPIES = 4  # of the candidates: rows, unit rows, their squares, and what it takes to make them
+MOST_MEMORY = 0.5  # of what is free, for them
+
 
 @dataclass(frozen=True)
 class Served:
-    """A model, and the payloads of its candidates by id."""
+    """A fitted model as it is at one moment.
+
+    Attributes
+    ----------
+    model : PosteriorCompleter or PosteriorImputer
+        Without names of features: they are checked where rows are read.
+    names : list of str or None
+        Names of the features, where there are some.
+    shape : tuple (height, width) or None
+        Where rows are pictures.
+    payloads : dict
+        Of candidates, by id.
+    """
 
     model: Any
-    payloads: dict[Any, Any]
+    names: list[str] | None = None
+    shape: tuple[int, int] | None = None
+    payloads: dict[Any, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, model: Any) -> Served:
-        """Take a model that was loaded; candidates without ids get their positions."""
+    def of(cls, model: Any, shape: Any = None, payloads: dict[Any, Any] | None = None, *, keep: bool = True) -> Served:
+        """Take a model that was loaded, with `keep` into memory; candidates without ids get their positions."""
         if not isinstance(model, (PosteriorCompleter, PosteriorImputer)):
             raise InputError(
-                f"a {type(model).__name__} cannot be served; save a PosteriorCompleter (search, complete) or a "
+                f"a {type(model).__name__} cannot be served; save a PosteriorCompleter (search, complete, impute) or a "
                 "PosteriorImputer (impute)"
             )
         model = copy.copy(model)
-        if isinstance(model, PosteriorCompleter) and model.ids_ is None:
-            model.ids_ = RowIds.of(np.arange(len(model.candidates_)), len(model.candidates_))
-        return cls(model, {})
+        if isinstance(model, PosteriorCompleter):
+            if keep:
+                _keep_in_memory(model)
+                _prepare(model)
+            if model.ids_ is None:
+                model.ids_ = RowIds.of(np.arange(len(model.candidates_)), len(model.candidates_))
+        names = model.__dict__.pop("feature_names_in_", None)
+        names = None if names is None else [str(name) for name in names]
+        given = getattr(model, "shape", None) if shape is None else shape
+        sides = None if given is None else image_shape(given, model.n_features_in_)
+        return cls(model, names, sides, payloads or {})
 
     @property
     def searches(self) -> bool:
@@ -49,52 +78,81 @@ class Served:
         return int(self.model.n_features_in_)
 
     @property
-    def names(self) -> list[str] | None:
-        """Names of the features, where there are some."""
-        names = getattr(self.model, "feature_names_in_", None)
-        return None if names is None else [str(name) for name in names]
+    def ids(self) -> RowIds:
+        """Ids of the candidates."""
+        known = self.candidates().ids_
+        assert known is not None  # as `of` gives some
+        return known
 
     def describe(self) -> dict[str, Any]:
         """What clients may want to know."""
-        about = {"kind": type(self.model).__name__, "n_features": self.d, "features": self.names}
+        about = {"kind": type(self.model).__name__, "n_features": self.d, "features": self.names, "shape": self.shape}
         if not self.searches:
             return about
-        return {**about, "n_candidates": len(self.model.candidates_), "metric": self.model.metric}
+        return {**about, "n_candidates": len(self.ids), "metric": self.model.metric}
 
-    def search(self, X: NDArray[np.float64], k: int, level: float) -> dict[str, Any]:
-        """The nearest candidates of rows, with intervals where the model has them, and confidence."""
+    def search(
+        self, X: NDArray[np.float64], k: int, level: float, above: float | None = None, overlap: bool = False
+    ) -> dict[str, Any]:
+        """The nearest candidates of rows, with intervals where the model has them, and confidence.
+
+        Parameters
+        ----------
+        X, k, level : array of shape (m, d), int, float
+            Rows with NaN where missing, how many neighbours, and the level of the intervals.
+        above : float, optional
+            Also the probability that a true similarity is larger than this.
+        overlap : bool
+            Also the nearest by cosines over the observed features alone.
+        """
         fitted: Any = self.candidates()
+        if above is not None:
+            fitted._with_errors()
         found = fitted._changes.vectors(fitted._model, X)
         n, m = len(fitted.candidates_), len(X)
-        near = among(found.u, fitted.candidates_, min(k, n))
+        k = min(k, n)
+        near = among(found.u, fitted.candidates_, k)
         blind: NDArray[np.bool_] = np.asarray(np.isnan(X).all(axis=1))
-        answer: dict[str, Any] = {"scores": np.where(blind[:, None], np.nan, near.scores)}
+        answer: dict[str, Any] = {"scores": near.scores}
         model = fitted._model
         if isinstance(model, CandidateModel) and model.trained:
             errors = IntervalModel(found.uncertainty, model.choice.quantiles, model.errors)
             result = SearchResult(near.ids, near.scores, Searched(np.arange(n, n + m), n, n))
-            low, high = result.bounds(errors, level)
-            answer["low"], answer["high"] = (np.where(blind[:, None], np.nan, end) for end in (low, high))
-        answer["confidence"] = np.where(blind, 0.0, np.sqrt(np.sum(found.u**2, axis=1)))
-        names = np.asarray(fitted.ids_.named(near.ids), dtype=object)
-        names[blind] = None
-        return {"ids": names, **answer}
+            answer["low"], answer["high"] = result.bounds(errors, level)
+            if above is not None:
+                answer["probability"] = fitted._likely(result, errors, above)
+        names = {"ids": near.ids}
+        if overlap:
+            names["overlap_ids"], answer["overlap_scores"] = top_k(fitted._fitted_extension().overlap(X), k)
+        added: dict[str, Any] = {name: np.where(blind[:, None], np.nan, values) for name, values in answer.items()}
+        for name, positions in names.items():
+            added[name] = np.asarray(self.ids.named(positions), dtype=object)
+            added[name][blind] = None
+        return {**added, "confidence": np.where(blind, 0.0, np.sqrt(np.sum(found.u**2, axis=1)))}
 
     def complete(self, X: NDArray[np.float64]) -> dict[str, Any]:
         """Vectors of rows, for any index of inner products."""
         return {"vectors": self.candidates().transform(X)}
 
     def impute(self, X: NDArray[np.float64]) -> dict[str, Any]:
-        """Missing values and their deviations."""
-        if self.searches:
-            raise InputError("this service has a model of similarities; serve a saved PosteriorImputer to impute")
-        values, std = self.model.impute(X, return_std=True)
-        return {"values": values, "std": std}
+        """Missing values and their deviations; of a model of similarities, those that it stands on."""
+        if not self.searches:
+            values, std = self.model.impute(X, return_std=True)
+            return {"values": values, "std": std}
+        changes, scaling = self.model._changes, self.model.scaling_
+        found = changes.model(self.model._model).values(X if scaling is None else scaling(X))
+        values = np.where(np.isnan(X), self.in_own_units(found.mean), X)
+        return {"values": values, "std": found.std * (1.0 if scaling is None else scaling.divisor)}
+
+    def in_own_units(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Rows as the model sees them, in the units that they came in."""
+        scaling = self.candidates().scaling_
+        return rows if scaling is None else rows * scaling.divisor + scaling.offset
 
     def changed(self, rows: NDArray[np.float64], ids: list[Any], payloads: list[Any], gone: list[Any]) -> Served:
         """The same with candidates put (those of the same id are replaced) and others removed; all or nothing."""
         fitted = self.candidates()
-        known: RowIds = fitted.ids_  # type: ignore[assignment]
+        known = self.ids
         replaced = [value for value in ids if value in known.place]
         out = np.unique(known.positions([*gone, *replaced]))
         new = RowIds.of(ids, len(ids))
@@ -109,9 +167,14 @@ class Served:
         if len(out):
             model.forget(out)
         model.ids_ = names
+        _prepare(model)
         kept = {key: value for key, value in self.payloads.items() if key in names.place and key not in new.place}
-        told = {key: value for key, value in zip(ids, payloads, strict=True) if value is not None}
-        return Served(model, kept | told)
+        added = {key: value for key, value in zip(ids, payloads, strict=True) if value is not None}
+        return replace(self, model=model, payloads=kept | added)
+
+    def settled(self) -> Served:
+        """What is served from now on, after a change was recorded."""
+        return self
 
     def candidates(self) -> PosteriorCompleter:
         """The model, if it has candidates."""
@@ -119,3 +182,22 @@ class Served:
             raise InputError("this service has a model of values, without candidates; serve a PosteriorCompleter")
         fitted: PosteriorCompleter = self.model
         return fitted
+
+
+def _prepare(fitted: Any) -> None:
+    """Make what searches for few rows read, before the first of them has to wait for it."""
+    model = fitted._model
+    if isinstance(model, CandidateModel) and model.candidates.kept is not None and model.candidates.kept.reads_columns:
+        _ = model.candidates.kept.columns
+
+
+def _keep_in_memory(fitted: Any) -> None:
+    """Bring candidates that a fit left where they were into memory, where there is room: they are searched for ever."""
+    model = fitted._model
+    if not isinstance(model, CandidateModel) or model.in_memory:
+        return
+    candidates = model.candidates
+    if KEPT_COPIES * 8 * candidates.n * candidates.table.d > MOST_MEMORY * available_bytes():
+        return
+    table = HeldRows(np.asarray(to_numpy(candidates.table.whole()), dtype=np.float64))
+    fitted._keep_candidates(replace(model, candidates=replace(candidates, table=table).keep()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from math import nan
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,6 +17,7 @@ from simcomplete.errors import InputError
 JSON, NPY, ARROW = "application/json", "application/x-npy", "application/vnd.apache.arrow.stream"
 MOST_ROWS = 10_000  # in one request
 MOST_K = 1000
+MOST_FOUND = 1_000_000  # neighbours in one answer
 PAYLOAD_CHARACTERS = 65_536
 CELLS = {int, float, type(None)}
 
@@ -32,7 +34,7 @@ def read_object(body: bytes) -> dict[str, Any]:
 
 
 def _refuse_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no JSON; write null where a value is missing")
+    raise ValueError(f"{word} is not JSON; write null where a value is missing")
 
 
 def rows_of_json(found: Any, d: int, names: list[str] | None) -> NDArray[np.float64]:
@@ -43,12 +45,14 @@ def rows_of_json(found: Any, d: int, names: list[str] | None) -> NDArray[np.floa
     rows = [_by_name(row, names) if isinstance(row, dict) else row for row in found]
     for i, row in enumerate(rows):
         if not isinstance(row, list) or len(row) != d:
-            has = f"{len(row)} values" if isinstance(row, list) else "no list"
+            has = f"{len(row)} value{'s' * (len(row) != 1)}" if isinstance(row, list) else "no list"
             raise InputError(f"row {i} has {has}; the model has {d} features: null where one is missing")
         if not set(map(type, row)) <= CELLS:
             raise InputError(f"row {i} has values that are neither numbers nor null")
     try:
-        return checked_rows(np.array(rows, dtype=np.float64), d)
+        # NumPy reads None as NaN too, in twice the time.
+        known = [[nan if cell is None else cell for cell in row] for row in rows]
+        return checked_rows(np.array(known, dtype=np.float64), d)
     except OverflowError:
         raise InputError("rows have numbers that are too large") from None
 
@@ -90,14 +94,16 @@ def rows_of_arrow(body: bytes, d: int, names: list[str] | None) -> NDArray[np.fl
             table = table.select(names)
         columns = [np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64) for column in table.columns]
     except (pa.ArrowException, ValueError, OSError) as error:
-        raise InputError(f"the body is no Arrow IPC stream of numbers: {str(error)[:100]}") from None
+        raise InputError(f"the body is not an Arrow IPC stream of numbers: {str(error)[:100]}") from None
     return checked_rows(np.column_stack(columns) if columns else np.zeros((0, 0)), d)
 
 
 def checked_rows(X: NDArray[Any], d: int) -> NDArray[np.float64]:
     """Rows in float64, of the right width, without infinities."""
     if X.ndim != 2 or X.shape[1] != d or not len(X):
-        raise InputError(f"the rows have the shape {X.shape}; the model has {d} features, and one row is the least")
+        raise InputError(
+            f"the rows have the shape {X.shape}; the model has {d} features, and at least one row is needed"
+        )
     check_count(len(X))
     X = np.ascontiguousarray(X, dtype=np.float64)
     if np.isinf(X).any():
@@ -107,10 +113,10 @@ def checked_rows(X: NDArray[Any], d: int) -> NDArray[np.float64]:
     return X
 
 
-def check_count(n: int) -> None:
+def check_count(n: int, most: int = MOST_ROWS) -> None:
     """Refuse more rows than one request may have."""
-    if n > MOST_ROWS:
-        raise InputError(f"{n} rows are more than the {MOST_ROWS} that one request may have; send several")
+    if n > most:
+        raise InputError(f"{n} rows are more than the {most} that one request may have; send several")
 
 
 def whole_number(value: Any, name: str, low: int, high: int) -> int:
@@ -124,21 +130,35 @@ def whole_number(value: Any, name: str, low: int, high: int) -> int:
 
 def level_of(value: Any) -> float:
     """A level between 0 and 1, of JSON or of the query string."""
-    try:
-        level = float(value) if type(value) in (int, float, str) else np.nan
-    except (ValueError, OverflowError):
-        level = np.nan
+    level = _number(value)
     if not 0 < level < 1:
         raise InputError("level must be a number between 0 and 1, such as 0.9")
     return level
 
 
+def number_within(value: Any, name: str, low: float, high: float) -> float:
+    """A number within bounds, of JSON or of the query string."""
+    number = _number(value)
+    if not low <= number <= high:
+        raise InputError(f"{name} must be a number from {low:g} to {high:g}")
+    return number
+
+
+def _number(value: Any) -> float:
+    """NaN for what is none."""
+    try:
+        return float(value) if type(value) in (int, float, str) else np.nan
+    except (ValueError, OverflowError):
+        return np.nan
+
+
 def to_json(found: dict[str, Any]) -> bytes:
     """Arrays as JSON, null where a number is not finite."""
-    return json.dumps({name: _listed(values) for name, values in found.items()}, allow_nan=False).encode()
+    return json.dumps({name: json_lists(values) for name, values in found.items()}, allow_nan=False).encode()
 
 
-def _listed(values: Any) -> Any:
+def json_lists(values: Any) -> Any:
+    """An array as lists, with None where a number is not finite; anything else as it is."""
     if isinstance(values, np.ndarray) and values.dtype.kind == "f" and not np.isfinite(values).all():
         some = values.astype(object)
         some[~np.isfinite(values)] = None

@@ -6,12 +6,15 @@ Plain ASGI, so that nothing is read of a body that will be refused.
 from __future__ import annotations
 
 import asyncio
+import base64
 import hmac
+import ipaddress
 import json
 import sys
 import time
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from simcomplete.errors import SimcompleteError
@@ -35,7 +38,10 @@ class RequestLimits:
 
     body_bytes: int = 32 * 2**20
     body_seconds: float = 10.0
+    head_seconds: float = 10.0
+    send_seconds: float = 30.0
     at_once: int = 256
+    connections: int = 512
 
 
 class Meters:
@@ -90,7 +96,8 @@ class Guard:
         async def noted(message: Any) -> None:
             if message["type"] == "http.response.start":
                 status[0] = message["status"]
-            await send(message)
+            async with asyncio.timeout(self.limits.send_seconds):  # a client that does not read its answer
+                await send(message)
 
         self.under_way += 1
         try:
@@ -101,6 +108,8 @@ class Guard:
                 await say(noted, *refused)
         except RequestError as error:
             await say(noted, error.status, str(error))
+        except TimeoutError:
+            status[0] = 499  # counted; there is nobody to tell
         finally:
             self.under_way -= 1
             path = scope["path"] if scope["path"] in self.paths else "other"
@@ -110,20 +119,59 @@ class Guard:
                 line = {"method": scope["method"][:8], "path": path, "status": status[0], "ms": round(1e3 * seconds, 2)}
                 print(json.dumps(line), file=sys.stderr, flush=True)
 
-    def _refused(self, scope: Any) -> tuple[int, str] | None:
+    def _refused(self, scope: Any) -> tuple[int, str, dict[str, str]] | None:
         if scope["path"] in OPEN_PATHS:
             return None
         if self.under_way > self.limits.at_once:
-            return 503, "too many requests at once; try again in a second"
+            return 503, "too many requests at once; try again in a second", {}
         headers = dict(scope["headers"])
         if self.token is not None:
-            kind, _, given = headers.get(b"authorization", b"").partition(b" ")
-            if kind.lower() != b"bearer" or not hmac.compare_digest(given.strip(), self.token):
-                return 401, "this service needs a token: Authorization: Bearer TOKEN"
+            if not self._has_token(headers.get(b"authorization", b"")):
+                # For the page a browser asks for the token, as a password, and sends it from then on.
+                page = not scope["path"].startswith("/v1/") and scope["method"] == "GET"
+                asked = {"www-authenticate": 'Basic realm="simcomplete: any name, and the token as password"'}
+                return 401, "this service needs a token: Authorization: Bearer TOKEN", asked if page else {}
+        elif not is_loopback(host_of(headers.get(b"host", b"localhost"))):
+            # A name that somebody else has pointed at this machine: a page of theirs would be asking.
+            return 421, "without a token only localhost, or its address, is answered; start it with --token-file", {}
         length = headers.get(b"content-length", b"0")
         if not length.isdigit() or int(length) > self.limits.body_bytes:
-            return 413, f"the body is larger than {self.limits.body_bytes} bytes; send fewer rows at a time"
+            return 413, f"the body is larger than {self.limits.body_bytes} bytes; send fewer rows at a time", {}
         return None
+
+    def _has_token(self, given: bytes) -> bool:
+        """Whether a header has the token, as it is or as the password of any user; compared in constant time."""
+        kind, _, word = given.partition(b" ")
+        word = word.strip()
+        if kind.lower() == b"basic":
+            try:
+                word = base64.b64decode(word, validate=True).partition(b":")[2]
+            except ValueError:
+                return False
+        elif kind.lower() != b"bearer":
+            return False
+        return self.token is not None and hmac.compare_digest(word, self.token)
+
+
+def host_of(header: bytes) -> str:
+    """The name in a Host header, without its port."""
+    name = header.decode("latin-1").strip()
+    return name.partition("]")[0].lstrip("[") if name.startswith("[") else name.rpartition(":")[0] or name
+
+
+@lru_cache(64)
+def is_loopback(host: str) -> bool:
+    """Whether a name or an address is that of this machine alone.
+
+    Examples
+    --------
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("example.org")
+    (True, True, False)
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
 
 
 def _bounded(receive: Any, limits: RequestLimits) -> Any:
@@ -149,10 +197,10 @@ def _bounded(receive: Any, limits: RequestLimits) -> Any:
     return bounded
 
 
-async def say(send: Any, status: int, sentence: str) -> None:
+async def say(send: Any, status: int, sentence: str, more: dict[str, str] | None = None) -> None:
     """Send an error as JSON."""
     body = json.dumps({"error": sentence}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    headers += [(name.encode(), value.encode()) for name, value in EXTRA.get(status, {}).items()]
+    headers += [(name.encode(), value.encode()) for name, value in (EXTRA.get(status, {}) | (more or {})).items()]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

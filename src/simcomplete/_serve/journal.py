@@ -16,7 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete.errors import FileFormatError
+from simcomplete.errors import DiskFullError, FileFormatError, InputError
+
+LOCK_SECONDS = 2.0  # to wait for a service that is about to end
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -51,26 +53,48 @@ class Journal:
     def __init__(self, path: Path, model: str, d: int) -> None:
         self.path, self.d = path, d
         try:
-            self.base = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self.base = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=LOCK_SECONDS)
+            self.base.execute("PRAGMA locking_mode=EXCLUSIVE")  # one writer: another service would not see the changes
+            self.base.execute("PRAGMA trusted_schema=OFF")
+            kinds = {kind for (kind,) in self.base.execute("SELECT type FROM sqlite_master")}
+            if not kinds <= {"table", "index"}:  # statements of someone else, which SQLite would run
+                raise sqlite3.DatabaseError(f"it holds a {min(kinds - {'table', 'index'})}")
             self.base.execute("PRAGMA journal_mode=WAL")
             self.base.execute("PRAGMA synchronous=FULL")  # a commit has reached the disk when it returns
             self.base.executescript(SCHEMA)
             self.base.execute("INSERT OR IGNORE INTO about VALUES ('model', ?)", (model,))
             (known,) = self.base.execute("SELECT value FROM about WHERE name = 'model'").fetchone()
+        except sqlite3.OperationalError as error:
+            raise InputError(
+                f"{path} cannot be opened for changes ({error}): another service may use it, or it cannot be written; "
+                "choose another with --changes"
+            ) from error
         except sqlite3.DatabaseError as error:
-            raise FileFormatError(f"{path} is no file of changes: {error}; choose another with --changes") from error
+            raise FileFormatError(f"{path} is not a file of changes: {error}; choose another with --changes") from error
         if known != model:
+            self.base.close()
             raise FileFormatError(
-                f"{path} has changes to another model than this; move it away, or choose another with --changes"
+                f"{path} has changes of another model; move it away, or choose another with --changes"
             )
 
     def recorded(self) -> Recorded:
         """All that differs from the saved model."""
-        found = self.base.execute("SELECT id, row, payload FROM put ORDER BY place").fetchall()
-        gone = [json.loads(key) for (key,) in self.base.execute("SELECT id FROM gone")]
-        rows = np.array([np.frombuffer(row, dtype="<f8") for _, row, _ in found]).reshape(-1, self.d)
-        payloads = [None if payload is None else json.loads(payload) for _, _, payload in found]
-        return Recorded(rows, [json.loads(key) for key, _, _ in found], payloads, gone)
+        try:
+            found = self.base.execute("SELECT id, row, payload FROM put ORDER BY place").fetchall()
+            gone = [json.loads(key) for (key,) in self.base.execute("SELECT id FROM gone")]
+            if any(len(row) != 8 * self.d for _, row, _ in found):
+                raise ValueError(f"a row does not have {self.d} values")
+            rows = np.array([np.frombuffer(row, dtype="<f8") for _, row, _ in found])
+            payloads = [None if payload is None else json.loads(payload) for _, _, payload in found]
+            ids = [json.loads(key) for key, _, _ in found]
+        except (sqlite3.DatabaseError, ValueError, TypeError, RecursionError) as error:
+            raise FileFormatError(
+                f"{self.path} is damaged, or was changed by another program: {error}; restore it, or choose another "
+                "with --changes"
+            ) from error
+        if not np.isfinite(rows).all():
+            raise FileFormatError(f"{self.path} holds rows that are not finite; restore it, or choose another")
+        return Recorded(rows.reshape(-1, self.d), ids, payloads, gone)
 
     def record(self, rows: NDArray[np.float64], ids: list[Any], payloads: list[Any], gone: list[Any]) -> None:
         """Write one change, whole, to the disk."""
@@ -90,9 +114,11 @@ class Journal:
         try:
             yield self.base
             self.base.execute("COMMIT")
-        except BaseException:
+        except BaseException as error:
             with contextlib.suppress(sqlite3.Error):
                 self.base.execute("ROLLBACK")
+            if isinstance(error, sqlite3.OperationalError):
+                raise DiskFullError(f"the change could not be written to disk, and was not made: {error}") from error
             raise
 
     def close(self) -> None:

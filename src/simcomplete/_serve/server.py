@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import ipaddress
+import gc
 import json
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,31 +13,57 @@ from simcomplete._load import load
 from simcomplete._result.archive import MODEL
 from simcomplete._serve.answers import Served
 from simcomplete._serve.app import Service, create_app
-from simcomplete._serve.guard import RequestLimits
+from simcomplete._serve.connections import limited_protocol
+from simcomplete._serve.guard import RequestLimits, is_loopback
 from simcomplete._serve.journal import Journal
+from simcomplete._serve.shown import Samples
+from simcomplete._serve.stored import StoredServed
 from simcomplete.errors import InputError
+from simcomplete.stores import VectorStore, connect
 
 SHORTEST_TOKEN = 16
+SWITCH = 0.001  # seconds after which the thread that answers lets the one that reads and writes go on
 GRACE = 10  # seconds that requests under way have after SIGTERM
 
 
-def open_service(model: Path, changes: Path | None) -> Service:
+def open_service(
+    model: Path,
+    changes: Path | None,
+    *,
+    shape: tuple[int, int] | None = None,
+    samples: Samples | None = None,
+    store: str | None = None,
+) -> Service:
     """Load a model and what changed since it was saved."""
-    served = Served.of(load(model))
+    served = Served.of(load(model), shape, keep=store is None)
+    if samples is not None and samples.rows is not None and samples.rows.shape[1] != served.d:
+        raise InputError(f"the samples have {samples.rows.shape[1]} features, and the model has {served.d}")
     if not served.searches:
-        return Service(served)
+        if store is not None:
+            raise InputError("--store is for the candidates of a PosteriorCompleter, and this model has none")
+        return Service(served, samples=samples)
     digest = json.loads((model / MODEL.file).read_text(encoding="utf-8"))["sha256"]
     place = model.with_name(f"{model.name}.changes.sqlite") if changes is None else changes
-    return Service(served, Journal(place, digest, served.d))
+    journal = Journal(place, digest, served.d)
+    try:
+        service = Service(served, journal, samples)
+        if store is not None:
+            in_store(service, connect(store))
+    except BaseException:
+        journal.close()  # or nobody else could open it
+        raise
+    return service
+
+
+def in_store(service: Service, store: VectorStore) -> None:
+    """Let the candidates of a service lie in a store."""
+    assert service.journal is not None  # as every service with candidates has one
+    service.served = StoredServed.attached(service.served, store, service.journal.recorded())
 
 
 def check_host(host: str, token: str | None) -> None:
     """Refuse to be reachable from elsewhere without a token."""
-    try:
-        loopback = ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        loopback = host == "localhost"
-    if not loopback and token is None:
+    if not is_loopback(host) and token is None:
         raise InputError(f"--host {host} can be reached from elsewhere: give --token-file, or bind to 127.0.0.1")
 
 
@@ -50,13 +77,14 @@ def read_token(path: Path | None) -> str | None:
     return token
 
 
-def serve_forever(service: Service, host: str, port: int, token: str | None, limits: RequestLimits, log: bool) -> Any:
-    """Answer until SIGTERM or SIGINT; then finish what is under way."""
+def server_of(
+    service: Service, host: str, port: int, token: str | None, limits: RequestLimits, *, log: bool = False
+) -> Any:
+    """A server of uvicorn around a service; `run` answers until it is told to end."""
     import uvicorn
 
-    app = create_app(service, limits=limits, token=token, log=log)
     config = uvicorn.Config(
-        app,
+        create_app(service, limits=limits, token=token, log=log),
         host=host,
         port=port,
         log_level="warning",
@@ -66,11 +94,23 @@ def serve_forever(service: Service, host: str, port: int, token: str | None, lim
         timeout_keep_alive=30,
         timeout_graceful_shutdown=GRACE,
         backlog=1024,
+        http=limited_protocol(limits),
+        ws="none",
     )
+    return uvicorn.Server(config)
+
+
+def serve_forever(service: Service, host: str, port: int, token: str | None, limits: RequestLimits, log: bool) -> None:
+    """Answer until SIGTERM or SIGINT; then finish what is under way."""
+    server = server_of(service, host, port, token, limits, log=log)
+    # All that has been loaded stays. To look through it for garbage, again and again, would hold up answers.
+    gc.collect()
+    gc.freeze()
+    sys.setswitchinterval(SWITCH)
     # uvicorn finishes what is under way and then sends itself the signal again: to be asked to end is no failure.
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
-        uvicorn.Server(config).run()
+        server.run()
     finally:
         signal.signal(signal.SIGTERM, before)
     if service.journal is not None:

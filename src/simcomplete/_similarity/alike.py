@@ -11,7 +11,7 @@ from simcomplete._similarity.products import cross, prepare_rows
 # Half of the cosines are at least the first, and 95 in 100 at least the second. Images and embeddings are far from it
 # (medians of .05 to .85), and so is a table of protein levels (.965); log intensities of proteins (.999), affinities
 # (.998), and tables of which one feature is a hundred times the others (.998) are not.
-MEDIAN, MOST = 0.99, 0.95
+MIN_MEDIAN, MIN_LOWEST = 0.99, 0.95
 COMMON = 5  # features of a pair that counts: over a single one, every cosine of positive values is 1
 
 
@@ -23,13 +23,13 @@ def question_cosines(sample: NDArray[np.float64]) -> str | None:
     pairs = np.triu(supported, k=1)
     if not pairs.any():
         return None
-    most, median = np.quantile(S[pairs], [0.05, 0.5])
-    if median < MEDIAN or most < MOST:
+    lowest, median = np.quantile(S[pairs], [0.05, 0.5])
+    if median < MIN_MEDIAN or lowest < MIN_LOWEST:
         return None
     return (
-        f"all rows are nearly alike: half of their cosines are above {_down(median)}, 95 of 100 above {_down(most)}. "
-        "Means of the features, or a feature much larger than the others, are in every row and hide in what rows "
-        "differ; center= takes the means away, and scale= brings features to one size"
+        f"all rows are nearly equal: half of their cosines are above {_down(median)}, 95 percent above "
+        f"{_down(lowest)}. Features with a large mean, or one that is much larger than the others, hide the "
+        "differences between rows; center= subtracts the means, and scale= gives all features the same size"
     )
 
 

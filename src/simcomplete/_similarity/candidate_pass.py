@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simcomplete._rows.budget import blas_on_one_thread
 from simcomplete._rows.xp import (
     Array,
+    copied,
+    count_true,
     device,
     empty,
+    is_numpy,
     like,
     namespace,
     ordinary,
@@ -29,6 +33,7 @@ from simcomplete._similarity.exact import extended, unit_rows_of_measure
 from simcomplete._similarity.measure import Measure, to_unit_interval
 from simcomplete._similarity.products import NO_PART, PreparedRows, cross
 
+STRIP_BYTES = 2**21  # of rows of H that NumPy works on at a time: step after step finds them in the cache
 SAMPLE = 1024  # rows for the common direction, from eight places
 STEPS = 10  # of the power method on them: near enough is enough
 
@@ -36,7 +41,7 @@ STEPS = 10  # of the power method on them: near enough is enough
 class Piece(NamedTuple):
     """Rows of H, the first `width` columns P^ and the others B; where B has evidence; which candidates are zero.
 
-    Evidence is told the first time a block is read only, where B is kept.
+    Evidence is counted only the first time a block is read, where B is kept.
     """
 
     H: Array
@@ -55,13 +60,17 @@ class Reader:
     measure : Measure
         How rows are compared.
     kept : dict, optional
-        Where there is room for it, on an accelerator, B and the lengths of rows are kept by the position of the first:
-        the passes after the first one then need no products for them.
+        Where there is room for it, B and the lengths of rows are kept by the position of the first: the passes after
+        the first one then need no products for them.
     """
 
     queries: PreparedRows
     measure: Measure
     kept: dict[int, tuple[Array, Array]] | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is sent elsewhere with it: not what was kept of rows that were read here."""
+        return {**self.__dict__, "kept": None}
 
     @property
     def n_queries(self) -> int:
@@ -80,11 +89,14 @@ class Reader:
         unit = xp.where(fit, 1 / xp.where(norm > 0, norm, xp.ones_like(norm)), xp.zeros_like(norm))
         return xp.concat([M, xp.ones_like(M[:1, :])], axis=0).T, (Z * unit[:, None]).T, fit
 
-    def __call__(self, X: Array, start: int | None = None) -> Piece:
-        """Read a block of rows; `start` is the position of the first, where it is one of a pass over all."""
+    def __call__(self, X: Array, start: int | None = None, *, keep: bool = False) -> Piece:
+        """Read a block of rows; `start` is the position of the first, where it is one of a pass over all.
+
+        The first pass says `keep`: others may cut their blocks elsewhere, and would keep the same rows once more.
+        """
         measure = self.measure
         if measure.metric == "cosine" and measure.epsilon == 0 and not measure.positive:
-            piece = self._plain(X, start)
+            piece = self._plain(X, start, keep)
             if piece is not None:
                 return piece
         unit = unit_rows_of_measure(X, measure)
@@ -94,21 +106,33 @@ class Reader:
         zero = np.flatnonzero(to_numpy(~xp.any(unit != 0, axis=1)))
         return Piece(xp.concat([extended(unit, measure), B], axis=1), supported, zero)
 
-    def _plain(self, X: Array, start: int | None) -> Piece | None:
-        """The same with as few arrays of the size of the block as can be, or None where squares leave the range.
+    def _plain(self, X: Array, start: int | None, keep: bool) -> Piece | None:
+        """The same with as few arrays of the size of the block as can be, or None where squares leave the range."""
+        n, d = (int(size) for size in X.shape)
+        H: Array = empty(self._sides[0], (n, d + self.n_queries))
+        known = None if self.kept is None or start is None else self.kept.get(start)
+        if known is not None and int(known[0].shape[0]) == n:
+            H[:, :d], H[:, d:] = X, known[0]  # cast on the way
+            H[:, :d] /= known[1]
+            return Piece(H, None, np.zeros(0, np.int64))
+        xp = namespace(H)
+        each = max(1, STRIP_BYTES // (8 * int(H.shape[1]))) if is_numpy(H) else n
+        parts = [self._strip(X[k : k + each, :], H[k : k + each, :]) for k in range(0, n, each)]
+        if any(part is None for part in parts):
+            return None
+        supported, own = (xp.concat(side, axis=0) for side in zip(*(part for part in parts if part), strict=True))
+        if self.kept is not None and start is not None and keep:
+            self.kept[start] = (copied(H[:, d:]), own)
+        return Piece(H, supported, np.zeros(0, np.int64))
+
+    def _strip(self, X: Array, H: Array) -> tuple[Array, Array] | None:
+        """Write rows of H; return which pairs have evidence, and the lengths of rows.
 
         The column of ones gives the whole length of a row along with its lengths on the queries' features.
         """
-        xp = namespace(X)
+        xp, d = namespace(X), int(X.shape[1])
         masks, values, fit = self._sides
-        n, d = (int(size) for size in X.shape)
-        H: Array = empty(masks, (n, d + self.n_queries))
         H[:, :d] = X  # cast on the way
-        known = None if self.kept is None or start is None else self.kept.get(start)
-        if known is not None and int(known[0].shape[0]) == n:
-            H[:, d:] = known[0]
-            H[:, :d] /= known[1]
-            return Piece(H, None, np.zeros(0, np.int64))
         Z = H[:, :d]
         with np.errstate(over="ignore", invalid="ignore"):  # such rows are read again, scaled
             energy = (Z * Z) @ masks
@@ -117,16 +141,14 @@ class Reader:
             return None
         energy = energy[:, :-1]
         something = energy > NO_PART * own
-        supported = something & fit
         B = Z @ values
-        B /= xp.sqrt(xp.where(something, energy, xp.full_like(energy, np.inf)))  # no evidence: 0
-        B = xp.clip(B, -1.0, 1.0)
+        if count_true(something) < int(np.prod(something.shape)):
+            energy = xp.where(something, energy, xp.full_like(energy, np.inf))  # no evidence: 0
+        B /= xp.sqrt(energy)
+        H[:, d:] = xp.clip(B, -1.0, 1.0)
         own = xp.sqrt(own)
-        if self.kept is not None and start is not None:
-            self.kept[start] = (B, own)
-        H[:, d:] = B
-        H[:, :d] /= own
-        return Piece(H, supported, np.zeros(0, np.int64))
+        Z /= own  # a view: through H it would be copied onto itself
+        return something & fit, own
 
 
 class FirstPass(NamedTuple):
@@ -166,11 +188,10 @@ class GramOf:
 
     def __call__(self, X: Array, start: int) -> FirstPass:
         """Return the sums over one block."""
-        H, supported, zero = self.reader(X, start)
-        assert supported is not None  # the first pass is the one that is told
-        xp = namespace(H)
+        H, supported, zero = self.reader(X, start, keep=True)
+        assert supported is not None  # the first pass is the one that counts
         empty = tuple(int(k) + start for k in zero)
-        without = int(xp.sum(xp.astype(~supported, xp.int64)))
+        without = int(np.prod(supported.shape)) - count_true(supported)
         H = subtract_outer(H, 2 * (H @ self.reflector), self.reflector)  # H is ours: reflected in its place
         return FirstPass(symmetric_product(H), weights(start, H) @ H, self.reflector, without, empty)
 
@@ -192,6 +213,7 @@ def weights(start: int, H: Array) -> Array:
     return xp.cos(xp.arange(start + 1, stop, dtype=H.dtype, device=device(H)))
 
 
+@blas_on_one_thread()  # products so short that threads would mostly wait
 def common_direction(source: Array, reader: Reader) -> Array:
     """The unit vector u of the reflection that turns the strongest direction of a sample of H into the first."""
     n = int(source.shape[0])

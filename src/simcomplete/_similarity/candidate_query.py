@@ -48,7 +48,9 @@ class CandidateQuerySimilarity:
     def reader(self) -> Reader:
         """What turns rows of candidates into rows of [P^ B]."""
         source = self.candidates.source
-        room = self.candidates.n * self.queries.n * 8 < 0.25 * free_on_device(source.held)
+        # On an accelerator what is free, elsewhere what a block may take, which its temporaries do not fill.
+        free = free_on_device(source.held) or block_bytes(source)
+        room = self.candidates.n * self.queries.n * 8 < 0.25 * free
         known = prepare_rows(source.xp.astype(self.queries.whole(), source.xp.float64), self.measure)
         return Reader(known, self.measure, {} if room else None)
 
@@ -120,9 +122,9 @@ class CandidateQuerySimilarity:
             label="first pass",
             progress=self.progress,
         )
-        counted = combined(self.n_candidates, first.without, first.empty, self.query_evidence, self.measure)
-        self.evidence.counted = counted
-        return first, counted
+        evidence = combined(self.n_candidates, first.without, first.empty, self.query_evidence, self.measure)
+        self.evidence.known = evidence
+        return first, evidence
 
     def gram(self) -> Array:
         """G = H^T H with H = [P^ B]."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from simcomplete._rows.progress import one_bar
 from simcomplete._rows.table import RowTable
-from simcomplete._rows.xp import Array, namespace
+from simcomplete._rows.xp import Array, count_true
 from simcomplete._similarity.candidate_pass import Reader
 from simcomplete._similarity.measure import Evidence, Measure
 from simcomplete._similarity.overlap import overlap_evidence
@@ -36,14 +38,14 @@ class LazyEvidence:
     queries: RowTable | None
     measure: Measure
     progress: bool | None = None
-    counted: Evidence | None = None
+    known: Evidence | None = None
 
     def __call__(self) -> Evidence:
         """Count, unless it was done."""
-        if self.counted is None:
+        if self.known is None:
             with one_bar(self.progress):
-                self.counted = self._count()
-        return self.counted
+                self.known = self._count()
+        return self.known
 
     def _count(self) -> Evidence:
         if self.queries is None:
@@ -71,5 +73,4 @@ class CountOf:
         """Count pairs without evidence, and name candidates that are zero."""
         _, supported, zero = self.reader(X)
         assert supported is not None  # nothing is kept here
-        xp = namespace(supported)
-        return int(xp.sum(xp.astype(~supported, xp.int64))), tuple(int(k) + start for k in zero)
+        return int(np.prod(supported.shape)) - count_true(supported), tuple(int(k) + start for k in zero)

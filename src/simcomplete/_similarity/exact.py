@@ -18,7 +18,9 @@ def unit_rows_of_measure(X: Array, measure: Measure) -> Array:
     """Complete rows as unit rows of the plain metric, in float64; 0 for a row without evidence."""
     xp = namespace(X)
     Z = astype(X, xp.float64)
-    unit = unit_array(Z if measure.metric == "cosine" else prepare_rows(Z, measure).Z)
+    real = xp.isdtype(X.dtype, "real floating")  # else whole numbers, which are exact
+    precision = float(xp.finfo(X.dtype if real else xp.float64).eps)
+    unit = unit_array(Z if measure.metric == "cosine" else prepare_rows(Z, measure, precision).Z)
     if measure.epsilon > 0:  # smoothed: a zero row counts as a constant one
         return xp.where(xp.any(unit != 0, axis=1, keepdims=True), unit, 1.0 / Z.shape[1] ** 0.5)
     return unit

@@ -115,9 +115,9 @@ class OverlapSimilarity(DenseSimilarity):
 
     @cached_property
     def _computed(self) -> tuple[Array, Evidence]:
-        S, counted = overlap_matrix(self.rows, self.measure, progress=self.progress)
-        self.evidence.counted = counted
-        return S, counted
+        S, evidence = overlap_matrix(self.rows, self.measure, progress=self.progress)
+        self.evidence.known = evidence
+        return S, evidence
 
     @property
     def S(self) -> Array:

@@ -41,7 +41,7 @@ def overlap_similarity(
     progress: bool | None = None,
     id: Any = None,
 ) -> Any:
-    """Similarities over common features, S0 of the paper.
+    """Compute the overlap similarity S0: similarities over common features.
 
     The diagonal is 1. A pair without evidence is 0: no common feature, fewer than `min_overlap` of them, or a
     row that is zero (for Pearson: constant) on all of them. A value below 1e-100 (in float32 1e-18) of the largest
@@ -105,7 +105,7 @@ def overlap_similarity(
 
 
 def overlap_counts(X: Any, Y: Any = None, *, id: Any = None) -> Any:
-    """How many features each pair of samples has in common.
+    """Count the common features of each pair of samples.
 
     Parameters
     ----------
@@ -164,10 +164,10 @@ def _overlap_block(new: HeldRows, rows: HeldRows, measure: Measure, progress: bo
         without += int(xp.sum(xp.astype(~supported, xp.int64)))
         held = to_numpy(xp.any(supported, axis=1))
         empty.append((some.start, held))
-    found = np.zeros(new.n, dtype=bool)
+    observed = np.zeros(new.n, dtype=bool)
     for start, held in empty:
-        found[start : start + len(held)] |= held
-    nothing = tuple(np.flatnonzero(~found).tolist())
+        observed[start : start + len(held)] |= held
+    nothing = tuple(np.flatnonzero(~observed).tolist())
     return S, Evidence(new.n * rows.n, without, nothing, measure.min_overlap)
 
 
@@ -248,14 +248,14 @@ def _triangle(
             yield i, *cross(part(rows, i), part(rows, j), measure)
             continue
         # Dense rows of NaN are made of few rows at a time, and again for every block: that is little beside products.
-        some, found = prepare_rows(astype(samples.read(i.start, i.stop), dtype), measure), []
+        some, blocks = prepare_rows(astype(samples.read(i.start, i.stop), dtype), measure), []
         if j == i:  # of the same array, as above: the same bits
             yield i, *cross(some, some, measure)
             continue
         for k in row_blocks(j.stop - j.start, 8 * TEMPORARIES * (d + i.stop - i.start)):
             others = samples.read(j.start + k.start, j.start + k.stop)
-            found.append(cross(some, prepare_rows(astype(others, dtype), measure), measure))
-        S, supported = (np.concatenate(parts, axis=1) for parts in zip(*found, strict=True))
+            blocks.append(cross(some, prepare_rows(astype(others, dtype), measure), measure))
+        S, supported = (np.concatenate(parts, axis=1) for parts in zip(*blocks, strict=True))
         yield i, S, supported
 
 

@@ -24,11 +24,12 @@ class PreparedRows(NamedTuple):
     M: Array | None
 
 
-def prepare_rows(X: Array, measure: Measure) -> PreparedRows:
+def prepare_rows(X: Array, measure: Measure, precision: float | None = None) -> PreparedRows:
     """Fill missing values with 0 and scale each row by a power of two, so that squares neither over- nor underflow.
 
     Both metrics ignore the scale of a row, and Pearson its mean: it is taken out first, over all the row's
-    observed features, so that the centring over the common ones loses no digits.
+    observed features, so that the centring over the common ones loses no digits. What differs by rounding alone,
+    in the precision that values came in, is constant.
     """
     xp = namespace(X)
     observed = ~xp.isnan(X)
@@ -38,10 +39,12 @@ def prepare_rows(X: Array, measure: Measure) -> PreparedRows:
     if measure.metric == "pearson":
         count = xp.sum(M, axis=1, keepdims=True)
         count = xp.where(count > 0, count, xp.ones_like(count))
-        noise = 8 * X.shape[1] ** 0.5 * float(xp.finfo(X.dtype).eps)  # what rounding leaves of a constant row
+        precision = float(xp.finfo(X.dtype).eps) if precision is None else precision
+        noise = 8 * X.shape[1] ** 0.5 * precision  # what rounding leaves of a constant row
+        top = xp.max(xp.abs(Z), axis=1, keepdims=True)
         for _ in range(2):  # the second time for the digits that the first mean lacks
             Z = (Z - xp.sum(Z, axis=1, keepdims=True) / count) * M
-        flat = xp.max(xp.abs(Z), axis=1, keepdims=True) <= noise
+        flat = xp.max(xp.abs(Z), axis=1, keepdims=True) <= noise * top
         Z = scale_rows(xp.where(flat, xp.zeros_like(Z), Z))
     return PreparedRows(Z, M)
 

@@ -2,7 +2,7 @@
 
     s_ij = v_i . v_j + noise   for i != j,    v_i ~ N(m, I / ridge)
 
-Every known pair is one observation, with a weight by the number of features it stands on where that is told; unknown
+Every known pair is one observation, with a weight by the number of features it stands on where that is given; unknown
 pairs have weight 0. Several ranks and ridges are averaged, by how well they find known pairs again which are hidden for
 this. The vectors are found by alternating least squares: given the others, each is one small ridge regression, drawn to
 their mean, so that a row of which nothing is known becomes an average one.

@@ -1,4 +1,4 @@
-"""Compute the certificate of a factor, exact or descended to: the same judge for every solver."""
+"""Compute the certificate of a factor, exact or descended to: the same check for every solver."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The certificate of a structured solution in two more passes: nothing of length n is held, and none is sent about.
 
-Rows of the eigenvectors U are made anew from the candidates. The first pass sums U^T U and H^T U, and S0 U follows
+Rows of the eigenvectors U are made again from the candidates. The first pass sums U^T U and H^T U, and S0 U follows
 row by row; the second sums what S0 U and U diag(w) differ by.
 """
 

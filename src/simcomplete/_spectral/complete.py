@@ -100,7 +100,7 @@ def refuse_unused(params: dict[str, Any]) -> None:
     if given:
         owner = "solver='descent'" if given == ["step"] else "solver='descent' or 'lbfgs'"
         raise InputError(
-            f"solver={solver!r} has no use for {', '.join(given)}; leave out, or choose {owner}", about=("solver",)
+            f"solver={solver!r} does not use {', '.join(given)}; leave out, or choose {owner}", about=("solver",)
         )
     if solver != "exact" and params["verify"] is not None and not params["verify"]:
         raise InputError(
@@ -156,6 +156,8 @@ def iterative_status(run: Run[Any], certificate: Certificate, tol: float) -> Sta
     far = f"{gap:.1e} of |S0|^2 above the global optimum"
     if status.code == "max_iter" and gap <= GAP:  # the optimum, whether or not the stop test has noticed
         return Status("converged", f"all {run.n_iter} iterations made; {far}")
+    if status.code == "max_iter" and tol == 0:  # all iterations were asked for, whatever comes of them
+        return Status("computed", f"all {run.n_iter} iterations made, as asked for with tol=0; {far}", ok=False)
     if settled and gap <= max(GAP, tol):
         return Status("converged", f"{status.message}, after {run.n_iter} iterations; {far}")
     if settled:

@@ -80,4 +80,4 @@ def _absent(path: Path, names: Sequence[str], name: str, parameter: str) -> str:
     near = get_close_matches(name, names, n=1)
     listed = ", ".join(map(repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
     hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"{path}: {parameter}={name!r} is none of its columns; {hint}there are {len(names)}: {listed}"
+    return f"{path}: {parameter}={name!r} is not one of its columns; {hint}there are {len(names)}: {listed}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import numpy as np
 from simcomplete._rows.validate import check_number
 from simcomplete.datasets._columns import picked_table
 from simcomplete.datasets._formats import arrays, cifar, idx, ipc, parquet, svmlight, text, vectors
+from simcomplete.datasets._formats.dialect import LOOK_LINES, is_separated
 from simcomplete.datasets._formats.source import COMPRESSED_ENDINGS
 from simcomplete.datasets._table import Options, Table
 from simcomplete.errors import FileFormatError, InputError, MemoryLimitError, SimcompleteError
@@ -33,7 +35,7 @@ class Format:
 FORMATS = {
     "npy": Format(r".*\.npy", arrays.read_npy, compressible=False),
     "npz": Format(r".*\.npz", arrays.read_npz, compressible=False),
-    "csv": Format(r".*\.(csv|tsv)", text.read_csv, picks=True),
+    "csv": Format(r".*\.(csv|tsv|tab)", text.read_csv, picks=True),
     "parquet": Format(r".*\.(parquet|pq)", parquet.read_parquet, compressible=False, picks=True),
     "arrow": Format(r".*\.(arrow|feather|ipc)", ipc.read_ipc, compressible=False, picks=True),
     "idx": Format(r".*[.-](idx\d-ubyte|idx\d?|ubyte)", idx.read_idx),
@@ -49,10 +51,11 @@ def read_file(path: Path, options: Options, default_format: str | None = None, k
     """Read a file in the format `kind`, or in the one that its name implies, or else in the default format."""
     check_path(path)
     name = kind or format_of(path) or default_format
+    if name == "vectors" and kind is None and _is_table(path, options):
+        name = "csv"
     if name is None:
-        raise FileFormatError(
-            f"{path}: files ending in {path.suffix.lower() or 'nothing'!r} are not known; use {ENDINGS}, or say format="
-        )
+        ending = f"its ending, {path.suffix.lower()!r}, is not known" if path.suffix else "its name has no ending"
+        raise FileFormatError(f"{path}: {ending}; use {ENDINGS}, or give format=")
     if name not in FORMATS:
         known = ", ".join(key for key in FORMATS if key != "cifar_pickle")
         raise InputError(f"format={name!r} is not known; use one of {known}")
@@ -76,6 +79,18 @@ def read_file(path: Path, options: Options, default_format: str | None = None, k
             f"{path}: cannot be read as {name} ({type(error).__name__}: {' '.join(str(error).split())[:120]}); is it "
             "damaged, or of another format?"
         ) from error
+
+
+def _is_table(path: Path, options: Options) -> bool:
+    """Whether a .txt is a table with separators, and not word vectors: what has both readings is vectors."""
+    if options.header is not None or options.separator is not None or options.decimal is not None:
+        return True
+    try:
+        vectors.read_word_text(path, replace(options, limit=LOOK_LINES))
+    except SimcompleteError:
+        with suppress(FileFormatError):
+            return is_separated(path)
+    return False
 
 
 def check_path(path: Path) -> None:
@@ -122,14 +137,16 @@ def _check_options(path: Path, name: str, options: Options) -> None:
     for parameter in ("separator", "decimal"):
         given = getattr(options, parameter)
         if given is not None and name != "csv":
-            raise InputError(f"{parameter}={given!r} is for text; {path} is none, leave it out")
+            raise InputError(f"{parameter}={given!r} is for text files; {path} is not one, leave it out")
     if options.decimal not in (None, ".", ","):
         raise InputError(f"decimal={options.decimal!r} is not a decimal sign; use '.' or ','")
     if options.separator is not None and (len(options.separator) != 1 or options.separator in '\r\n"'):
         raise InputError(f"separator={options.separator!r} is not one sign; use ',', ';', '|' or a tab")
     words = [token for token in options.missing if _token_number(token) is None]
     if words and name != "csv":
-        raise InputError(f"missing={words[0]!r} is text, which {path} has none of; give numbers, or leave missing out")
+        raise InputError(
+            f"missing={words[0]!r} is text, and {path} has numbers only; give numbers, or leave missing out"
+        )
     check_limit(options.limit)
 
 

@@ -32,10 +32,11 @@ def read_table(
     Parameters
     ----------
     path : str, path or file
-        A file whose name ends in .csv, .tsv, .parquet, .arrow, .feather, .npy or .npz; in .svm, .libsvm, .t (svmlight);
-        in .bin (word2vec binary), .txt, .vec (word2vec or GloVe text); in -idx3-ubyte (IDX); or a binary batch of
-        CIFAR-10 (data_batch_1.bin). Text and all from .svm on may be compressed (.gz, .bz2, .xz). Or a file that is
-        open in binary mode, such as ``sys.stdin.buffer``; its first bytes tell the format.
+        A file whose name ends in .csv, .tsv, .tab, .parquet, .arrow, .feather, .npy or .npz; in .svm, .libsvm, .t
+        (svmlight); in .bin (word2vec binary), .txt, .vec (word2vec or GloVe text; a .txt with separators is read as
+        .csv); in -idx3-ubyte (IDX); or a binary batch of CIFAR-10 (data_batch_1.bin). Text and all from .svm on may be
+        compressed (.gz, .bz2, .xz). Or a file that is open in binary mode, such as ``sys.stdin.buffer``; the format is
+        detected from its first bytes.
     key : str, optional
         Which array of an .npz file; by default 'X', or the only one.
     header : bool, optional
@@ -49,12 +50,13 @@ def read_table(
         The format, where the name does not tell: 'csv', 'npy', 'npz', 'parquet', 'arrow', 'svmlight', 'word2vec',
         'vectors', 'idx' or 'cifar_binary'.
     separator : str, optional
-        What separates the cells of text. By default a comma, a semicolon, a tab or a bar, found by looking.
+        What separates the cells of text. By default a comma, a semicolon, a tab or a bar, detected from the first
+        lines.
     decimal : {'.', ','}, optional
         The sign before the fraction of numbers in text; the other one may then separate thousands (1.234,5). By
-        default a point, or a comma where the cells leave no doubt; otherwise an error asks.
+        default a point, or a comma where the cells are unambiguous; otherwise an error asks for it.
     id : str, optional
-        The column that labels the rows; it is no feature. Columns without names are counted from 1.
+        The column that labels the rows; it is not a feature. Columns without names are counted from 1.
     drop, columns : str or sequence of str, optional
         Columns to leave out, and the only columns to keep.
 
@@ -67,8 +69,8 @@ def read_table(
     Raises
     ------
     InputError
-        The file does not exist, a parameter does not apply to its format, a column is not there, or a number has two
-        readings.
+        The file does not exist, a parameter does not apply to its format, a column does not exist, or a number is
+        ambiguous.
     FileFormatError
         The file is truncated, is of another format than its name says, or has values that are not numbers.
     MemoryLimitError
@@ -76,11 +78,13 @@ def read_table(
 
     Notes
     -----
-    Missing in text are empty cells, ?, - and, in upper or lower case, NaN, NA, N/A, null and None. Text is in UTF-8, or
-    in UTF-16 with its byte order mark; quoted cells may have separators and line ends in them. Without `id`, row labels
-    are a first column of text, or one without a name under a header (as pandas writes its index); among them NA is a
-    label. In Parquet and Arrow files they are the index of the frame, or else the first column of text; in .npz a
-    one-dimensional array of text beside X.
+    Missing in text are empty cells, ?, -, --, a point, two points and, in upper or lower case, NaN, NA, N/A, n.a.,
+    #N/A, <NA>, null and None. Columns of true and false are 1 and 0. Thousands may be separated by blanks or
+    apostrophes, and by commas or points where the cells are unambiguous (1,234.5). Text is in UTF-8, or in UTF-16 with
+    its byte order mark; quoted cells may have separators and line ends in them. Lines with # above the table are
+    comments. Without `id`, row labels are a first column of text, or one without a name under a header (as pandas and R
+    write it); among them NA is a label. In Parquet and Arrow files they are the index of the frame, or else the first
+    column of text; in .npz a one-dimensional array of text beside X.
 
     Examples
     --------

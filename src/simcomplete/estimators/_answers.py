@@ -6,16 +6,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._posterior.shared.rows import diagonal_deficit
 from simcomplete._result.completion import Completion
-from simcomplete._result.frames import SearchResult
+from simcomplete._result.frames import Searched, SearchResult
 from simcomplete._result.intervals import IntervalModel, Match
-from simcomplete._result.matrix import SymmetricMatrix
+from simcomplete._result.matrix import SymmetricMatrix, take
+from simcomplete._result.pairs import sampled
+from simcomplete._result.probabilities import check_threshold
 from simcomplete._result.search import Neighbours, among, check_k
+from simcomplete._result.searching import found_probability
+from simcomplete._result.thresholds import known_regression
 from simcomplete._result.unobserved import unanswered, without_certainty
 from simcomplete._rows.derived import UnitRows
+from simcomplete._rows.xp import to_numpy
 from simcomplete.errors import InputError
 
 
@@ -43,10 +49,11 @@ class PosteriorAnswers:
         """
         k = check_k(k)
         if above is not None:
-            likely: SearchResult = self._answer(X).search(min(k, len(self.candidates_)), above=above)
+            likely: SearchResult = self._search_above(X, min(k, len(self.candidates_)), check_threshold(above))
             return likely if self.ids_ is None else likely.named(self.ids_.named(likely.ids))
+        check_is_fitted(self)
         Q = self._checked(X, reset=False)
-        found = among(self.transform(X), self.candidates_, min(k, len(self.candidates_)))
+        found = among(self._transformed(Q), self.candidates_, min(k, len(self.candidates_)))
         blind = np.isnan(Q).all(axis=1)
         if blind.any():
             found = Neighbours(*unanswered(*found, blind))
@@ -70,7 +77,7 @@ class PosteriorAnswers:
         return np.asarray(self._answer(X).similarity("queries", "candidates"))
 
     def interval(self: Any, X: Any, level: float = 0.9) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return error bars of the similarities of new rows with the candidates.
+        """Return intervals for the similarities of new rows with the candidates.
 
         Parameters
         ----------
@@ -121,30 +128,26 @@ class PosteriorAnswers:
         Returns
         -------
         Match
-            `ids`, positions among the candidates; `probabilities` of an exact, a near and a rough copy; their sum
-            `copy`; and `kinds` in words.
+            `ids`, those that candidates were given, or their positions; `probabilities` of an exact, a near and a rough
+            copy; their sum `copy`; and `kinds` in words.
 
         Examples
         --------
         >>> import numpy as np
         >>> from simcomplete.estimators import PosteriorCompleter
         >>> P = np.random.default_rng(0).random((80, 8))
-        >>> model = PosteriorCompleter(effort="fast", copies=True).fit(P)
+        >>> model = PosteriorCompleter(effort="fast").fit(P)
         >>> found = model.match(np.where(np.arange(8) < 6, P[7], np.nan)[None])
         >>> int(found.ids[0]), found.kinds
         (7, ['exact'])
         """
-        return self._answer(X).match  # type: ignore[no-any-return]
+        found: Match = self._answer(X).match
+        return found if self.ids_ is None else found._replace(ids=self.ids_.named(found.ids))
 
     def _answer(self: Any, X: Any) -> Completion:
         """The fitted candidates and new rows as a result of their own."""
         Q = self._checked(X, reset=False)
-        model = self._model
-        if not isinstance(model, CandidateModel) or not model.trained:
-            raise InputError(
-                "error bars of new rows need a model of at least 40 complete candidates; fit complete rows, or use "
-                "simcomplete.complete"
-            )
+        model = self._with_errors()
         found = self._changes.vectors(model, Q)
         table, n = model.candidates.table, model.candidates.n
         factor: Any = (
@@ -158,4 +161,41 @@ class PosteriorAnswers:
         blind = np.flatnonzero(np.isnan(Q).all(axis=1))
         if len(blind):
             facts = without_certainty(facts, n + blind, n)
-        return Completion(SymmetricMatrix(factor=factor, diagonal=deficit, unit=True), n, "posterior", **facts)
+        done = Completion(SymmetricMatrix(factor=factor, diagonal=deficit, unit=True), n, "posterior", **facts)
+        return done._with_regressions(model.regressions)
+
+    def _with_errors(self: Any) -> CandidateModel:
+        """The model, if it has intervals."""
+        model = self._model
+        if not isinstance(model, CandidateModel) or not model.trained:
+            raise InputError(
+                "intervals of new rows need a model of at least 40 complete candidates; fit complete rows, or use "
+                "simcomplete.complete"
+            )
+        return model
+
+    def _search_above(self: Any, X: Any, k: int, above: float) -> SearchResult:
+        """The nearest candidates, with probabilities: as by `_answer`, without a copy of rows in memory."""
+        model = self._with_errors()
+        if not model.in_memory:
+            return self._answer(X).search(k, above=above)  # type: ignore[no-any-return]
+        Q = self._checked(X, reset=False)
+        found, n = self._changes.vectors(model, Q), model.candidates.n
+        near = among(found.u, self._changes.model(model).unit, k, bounds=(-1.0, 1.0))
+        errors = IntervalModel(found.uncertainty, model.choice.quantiles, model.errors, found.match)
+        blind = np.isnan(Q).all(axis=1)
+        if blind.any():
+            near = Neighbours(*unanswered(*near, blind))
+            errors = without_certainty({"interval_model": errors}, np.flatnonzero(blind), 0)["interval_model"]
+        result = SearchResult(*near, Searched(np.arange(n, n + len(Q)), n, n, interval_model=errors))
+        return result.likely(self._likely(result, errors, above))
+
+    def _likely(self: Any, found: SearchResult, errors: IntervalModel, above: float) -> NDArray[np.float64]:
+        """P(true similarity > above) of neighbours, by a model of complete candidates."""
+
+        def unit() -> NDArray[np.float64]:
+            rows = self._changes.model(self._model).unit
+            return to_numpy(take(rows, sampled(rows.shape[0])))
+
+        regression = known_regression(self._model.regressions, errors, above, unit)
+        return found_probability(errors, found, above, regression)

@@ -29,7 +29,8 @@ class SimilarityCompleter(Completer):
     metric : {"cosine", "pearson"}
         Similarity over common features.
     center, scale : {"mean", "median"}, {"sd", "robust"}, optional
-        Take this off every feature, and divide it by that, as the fitted rows have them; new rows alike.
+        Subtract this from every feature and divide by that, computed from the fitted rows; new rows are transformed
+        with the same numbers.
     min_overlap : int
         Pairs with fewer common features count as no evidence.
     epsilon, positive : float, bool
@@ -44,7 +45,7 @@ class SimilarityCompleter(Completer):
     Attributes
     ----------
     factor_ : array of shape (n_samples, rank) or None
-        The completed similarities are ``factor_ @ factor_.T``; None where the method's result is no such product.
+        The completed similarities are ``factor_ @ factor_.T``; None if the result is not such a product.
     completion_ : Completion
         The whole result, in float64.
     rank_ : int
@@ -103,10 +104,12 @@ class SimilarityCompleter(Completer):
     def _wiring(self) -> tuple[str, dict[str, Any]]:
         own = {} if self.params is None else self.params
         if not isinstance(own, Mapping):
-            raise InputError(f"params={self.params!r} is no dict; give the method's own parameters by name, or None")
+            raise InputError(f"params={self.params!r} is not a dict; give the method's own parameters by name, or None")
         for name in own:
             if name in ("method", *SHARED):
                 raise InputError(f"params holds {name!r}, which is a parameter of SimilarityCompleter; set it there")
+            if name == "biases":
+                raise InputError("params holds 'biases', and new rows have none; use sc.complete(X, biases=...)")
             if name in VIEWS:
                 raise InputError(f"params holds {name!r}; read the result that way with completion_.view({name}=True)")
         return self.method, dict(own)

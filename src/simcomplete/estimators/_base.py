@@ -24,6 +24,7 @@ from simcomplete._similarity.measure import Measure
 from simcomplete.errors import InputError, NotFiniteError
 from simcomplete.estimators._callbacks import CallbackSupport, FitTask, with_callbacks
 from simcomplete.estimators._frames import frame_rows
+from simcomplete.estimators._parameters import NamedParameters
 from simcomplete.estimators._save import Saved
 
 # Settings that every method takes; `complete` knows them by the same names.
@@ -59,7 +60,14 @@ def _takes_new_rows(completer: Completer) -> bool:
     return name not in REGISTRY or REGISTRY[name].extend is not None
 
 
-class Completer(Saved, CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Completer(
+    NamedParameters,
+    Saved,
+    CallbackSupport,  # type: ignore[misc]
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """Samples with missing values in, rows of a factor out: their products are the completed similarities.
 
     A subclass says with `_wiring` which method runs, and with which parameters of its own.
@@ -135,10 +143,9 @@ class Completer(Saved, CallbackSupport, ClassNamePrefixFeaturesOutMixin, Transfo
     def transform(self, X: Any) -> Any:
         """Return rows of the factor for new samples, without fitting again.
 
-        Only methods with an out-of-sample form have it; `simcomplete.methods()` tells which.
+        Only methods with an out-of-sample form have it; `simcomplete.methods()` lists them.
 
-        Every row is computed from its own similarities with the fitted rows, so it does not matter which rows come
-        together.
+        Every row is computed only from its own similarities with the fitted rows.
 
         Parameters
         ----------
@@ -197,7 +204,7 @@ class Completer(Saved, CallbackSupport, ClassNamePrefixFeaturesOutMixin, Transfo
     ) -> Completion:
         """Complete candidates and queries with this estimator's parameters; see `simcomplete.complete`.
 
-        It neither needs `fit` nor changes what was fitted.
+        It does not need `fit`, and does not change a fitted estimator.
 
         Parameters
         ----------
@@ -208,7 +215,7 @@ class Completer(Saved, CallbackSupport, ClassNamePrefixFeaturesOutMixin, Transfo
         memory, out : optional
             For many candidates: what a block may take, and a file for the factor.
         id, labels, missing : optional
-            What names the rows, and what a sparse matrix does not store.
+            Labels of rows, and the meaning of absent cells, as in `simcomplete.complete`.
 
         Returns
         -------
@@ -226,7 +233,7 @@ class Completer(Saved, CallbackSupport, ClassNamePrefixFeaturesOutMixin, Transfo
         extend = find(done.method).extend
         if extend is None:
             return None
-        measure = Measure(self.metric, self.min_overlap, self.epsilon, self.positive)
+        measure = Measure(self.metric, self.min_overlap, self.epsilon, self.positive).checked(rows.d)
         extension = extend(done, rows, measure)
         return extension if done.scaling is None else ScaledExtension(extension, done.scaling)
 

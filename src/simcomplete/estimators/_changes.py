@@ -12,7 +12,7 @@ from simcomplete._method.scaled import ScaledExtension
 from simcomplete._method.spec import Extension
 from simcomplete._posterior.centred import CentredModel, centred_rows, centred_table, without_constant_part
 from simcomplete._posterior.extend import PosteriorExtension
-from simcomplete._posterior.shared.rows import PosteriorModel, Vectors
+from simcomplete._posterior.shared.rows import PosteriorModel, Vectors, in_units_of
 from simcomplete._rows.scaling import Center, FeatureScaling, Scale, learn_scaling
 from simcomplete._rows.table import RowTable
 from simcomplete._rows.validate import as_array
@@ -25,10 +25,14 @@ RATES = (0.1, 0.95)  # shares of features they hide
 
 @dataclass(frozen=True)
 class RowChanges:
-    """Features centred and scaled as the fitted rows have them, then rows less their own mean under "pearson"."""
+    """Features centred and scaled as the fitted rows have them, then rows less their own mean under "pearson".
+
+    Where the model is one of incomplete rows, they are in units of their typical length at last, as in `complete`.
+    """
 
     metric: Metric
     scaling: FeatureScaling | None
+    length: float | None = None
 
     @classmethod
     def learn(cls, table: RowTable, metric: Metric, center: Center, scale: Scale) -> tuple[RowChanges, RowTable]:
@@ -47,7 +51,8 @@ class RowChanges:
     def __call__(self, X: NDArray[Any]) -> NDArray[np.float64]:
         """New rows, changed as the fitted ones were."""
         rows = X if self.scaling is None else self.scaling(X)
-        return np.asarray(centred_rows(rows) if self.centred else rows, dtype=np.float64)
+        changed = np.asarray(centred_rows(rows) if self.centred else rows, dtype=np.float64)
+        return changed if self.length is None else in_units_of(self.length, changed)
 
     def vectors(self, fitted: PosteriorModel, X: NDArray[Any]) -> Vectors:
         """Vectors of new rows by a model of changed ones."""
@@ -60,7 +65,7 @@ class RowChanges:
 
     def extension(self, fitted: PosteriorModel, rows: RowTable) -> Extension:
         """Vectors and overlap similarities of new rows, by a model of these fitted rows."""
-        inner = PosteriorExtension(self.model(fitted), rows, measure=Measure(self.metric))
+        inner = PosteriorExtension(self.model(fitted), rows, self.length or 1.0, Measure(self.metric))
         return inner if self.scaling is None else ScaledExtension(inner, self.scaling)
 
 

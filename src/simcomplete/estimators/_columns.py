@@ -1,4 +1,4 @@
-"""Columns of tables to fill in: those that are no numbers are refused, and limits of values are read."""
+"""Columns of tables to fill in: those that are not numbers are refused, and limits of values are read."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class ValueLimits:
         )
         wrong = limits.digits[~np.isnan(limits.digits)]
         if np.any((wrong != np.rint(wrong)) | (np.abs(wrong) > MOST_DIGITS)):
-            raise InputError(f"round={digits!r} is no number of digits; give True, or a whole number of them")
+            raise InputError(f"round={digits!r} is not a number of digits; give True, or a whole number of them")
         crossed = np.flatnonzero(limits.low > limits.high)
         if len(crossed):
             f = crossed[0]
@@ -101,9 +101,11 @@ def _per_feature(given: Any, name: str, d: int, names: Any) -> NDArray[np.float6
         known = [] if names is None else list(names)
         for key in given:
             if key not in known:
-                told = "the imputer was fitted to rows without names" if names is None else f"there are {known[:5]} ..."
+                reason = (
+                    "the imputer was fitted to rows without names" if names is None else f"there are {known[:5]} ..."
+                )
                 raise InputError(
-                    f"{name} names feature {key!r}, and {told}; give a number per feature, or names there are"
+                    f"{name} names feature {key!r}, and {reason}; give a number per feature, or names there are"
                 )
         given = [given.get(key) for key in known]
     if given is None or np.isscalar(given):
@@ -124,5 +126,5 @@ def _number(value: Any, name: str) -> float:
     except (TypeError, ValueError):
         number = np.inf
     if isinstance(value, (bool, str)) or np.isinf(number):
-        raise InputError(f"{name}={value!r} is no number; give one, or None for no limit")
+        raise InputError(f"{name}={value!r} is not a number; give one, or None for no limit")
     return number

@@ -11,15 +11,18 @@ from sklearn.utils.validation import validate_data
 
 from simcomplete._correlation.labels import opened
 from simcomplete._correlation.nearest import nearest_correlation
-from simcomplete._correlation.pairwise import pairwise
+from simcomplete._correlation.pairwise import pairwise, powers_of_two
 from simcomplete._correlation.repair import Repair
 from simcomplete._types import Matrix
 from simcomplete.errors import InputError
+from simcomplete.estimators._parameters import NamedParameters
 from simcomplete.estimators._save import Saved
 
+SMALLEST = 1e-290  # variance of a column; the largest is its inverse
 
-class NearestCorrelation(Saved, BaseEstimator):  # type: ignore[misc]
-    """The valid correlation and covariance matrix nearest to the pairwise estimate from samples with gaps.
+
+class NearestCorrelation(NamedParameters, Saved, BaseEstimator):  # type: ignore[misc]
+    """Valid correlation and covariance matrix nearest to the pairwise estimate from samples with missing values.
 
     Parameters
     ----------
@@ -30,7 +33,7 @@ class NearestCorrelation(Saved, BaseEstimator):  # type: ignore[misc]
     assume_centered : bool
         Whether samples have mean 0.
     min_overlap : int
-        Pairs of columns with fewer common rows are unknown, and get any value that is valid.
+        Pairs of columns with fewer common rows are treated as unknown.
     warm_start : bool
         Start from the last fit.
 
@@ -41,7 +44,7 @@ class NearestCorrelation(Saved, BaseEstimator):  # type: ignore[misc]
     location_ : array of shape (n_features,)
         Means of the columns; zeros for a matrix.
     repair_ : Repair
-        What moved, and the proof.
+        The repair, with the largest changes and the certificate.
     n_features_in_ : int
         Features seen when fitting.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -99,12 +102,21 @@ class NearestCorrelation(Saved, BaseEstimator):  # type: ignore[misc]
             self.location_, variances = np.zeros(len(C)), np.diag(C).copy()
         else:
             samples = np.asarray(validate_data(self, X, **checks), dtype=np.float64)
-            self.location_, variances, R = pairwise(samples, self.assume_centered, self.min_overlap)
+            size = powers_of_two(samples)
+            location, spread, R = pairwise(samples / size, self.assume_centered, self.min_overlap)
+            with np.errstate(over="ignore"):  # refused below
+                self.location_, variances = location * size, spread * size * size
         if not (variances >= 0).all():
             i = int(np.argmax(~(variances >= 0)))
-            name = repr(self.feature_names_in_[i]) if hasattr(self, "feature_names_in_") else i
             raise InputError(
-                f"the variance of column {name} is {variances[i]:.6g}; a number that is at least 0 is needed"
+                f"the variance of column {self._name(i)} is {variances[i]:.6g}; a number that is at least 0 is needed"
+            )
+        live = variances[variances > 0]
+        if len(live) and not (live.min() >= SMALLEST and live.max() <= 1 / SMALLEST):
+            i = int(np.argmax((variances > 0) & ~((variances >= SMALLEST) & (variances <= 1 / SMALLEST))))
+            raise InputError(
+                f"the variance of column {self._name(i)} is {variances[i]:.1e}; its inverse is beyond the range "
+                "of numbers; give the column in other units"
             )
         sd = np.sqrt(variances)
         if self.precomputed:
@@ -117,8 +129,20 @@ class NearestCorrelation(Saved, BaseEstimator):  # type: ignore[misc]
         self.repair_ = nearest_correlation(R, min_eigenvalue=self.min_eigenvalue, start=start, progress=False)
         self.correlation_: Matrix = self.repair_.values
         self.covariance_: Matrix = self.correlation_ * np.outer(sd, sd)
-        self.precision_: Matrix = np.linalg.pinv(self.covariance_, hermitian=True)
+        self.precision_: Matrix = self._inverse(sd)
         return self
+
+    def _inverse(self, sd: NDArray[np.float64]) -> Matrix:
+        """By way of correlations, where all are of one size, whatever the units of the columns; 0 for constant ones."""
+        if not self.min_eigenvalue > 0:
+            return np.asarray(np.linalg.pinv(self.covariance_, hermitian=True))
+        unit = np.where(sd > 0, 1 / np.where(sd > 0, sd, 1.0), 0.0)
+        # A constant column is uncorrelated with all others: its row of the inverse is its own.
+        P: Matrix = np.linalg.inv(self.correlation_) * np.outer(unit, unit)
+        return (P + P.T) / 2
+
+    def _name(self, i: int) -> str:
+        return repr(self.feature_names_in_[i]) if hasattr(self, "feature_names_in_") else str(i)
 
     def get_precision(self) -> Matrix:
         """Return the inverse of the covariance, as the estimators of sklearn.covariance do."""

@@ -16,7 +16,7 @@ class GrowingCandidates:
     """Candidates are added and removed without a new fit."""
 
     def partial_fit(self: Any, X: Any, y: Any = None, ids: Any = None) -> Any:
-        """Add candidates by exact updates; what was calibrated stays. Without a fit before, it is one.
+        """Add candidates by exact updates; the calibration does not change. The first call is a fit.
 
         Parameters
         ----------
@@ -25,7 +25,7 @@ class GrowingCandidates:
         y : Ignored
             Here by convention.
         ids : sequence of str or int, optional
-            Their ids: needed where the other candidates have some, and none of those.
+            Their ids, which must be new; needed if the other candidates have ids.
 
         Returns
         -------
@@ -42,7 +42,7 @@ class GrowingCandidates:
         return self
 
     def forget(self: Any, rows: Any = None, *, ids: Any = None) -> Any:
-        """Remove candidates by exact downdates; what was calibrated stays.
+        """Remove candidates by exact downdates; the calibration does not change.
 
         Parameters
         ----------
@@ -61,19 +61,19 @@ class GrowingCandidates:
         n = len(self.candidates_)
         gone = rows_to_forget(rows, ids, self.ids_, n)
         if len(gone) == n:
-            raise InputError(f"all {n} candidates would be forgotten; keep at least one, or fit anew")
+            raise InputError(f"all {n} candidates would be forgotten; keep at least one, or fit again")
         named = None if self.ids_ is None else self.ids_.without(gone)
         self._keep_candidates(model.without(gone))
         self.ids_ = named
         return self
 
     def recalibrate(self: Any, masks: Any = None) -> Any:
-        """Choose settings and lengths anew, for other masks or after many candidates have come and gone.
+        """Repeat the calibration, for other masks or after many changes of the candidates.
 
         Parameters
         ----------
         masks : array of shape (n_masks, n_features), optional
-            As in `fit`; rows that came to `transform` lately make it right for those that will come.
+            As in `fit`; for example, recent rows that were given to `transform`.
 
         Returns
         -------
@@ -88,5 +88,5 @@ class GrowingCandidates:
     def _growing(self: Any, what: str) -> CandidateModel:
         """The model of complete candidates, which alone can change without a new fit."""
         if not isinstance(self._model, CandidateModel):
-            raise InputError(f"{what} needs a model of complete candidates: fit anew")
+            raise InputError(f"{what} needs a model of complete candidates: fit again")
         return self._model

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simcomplete._rows.ids import checked_id
 from simcomplete.errors import InputError
-
-LONGEST_ID = 1000  # characters
-LARGEST_ID = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -34,10 +33,12 @@ class RowIds:
     @classmethod
     def of(cls, ids: Any, n: int) -> RowIds:
         """Check ids of n rows."""
+        if isinstance(ids, Iterator):
+            ids = list(ids)
         given = np.asarray(ids, dtype=object) if not isinstance(ids, np.ndarray) else ids
         if given.ndim != 1 or len(given) != n:
             raise InputError(f"ids must be one for each of the {n} rows; got shape {given.shape}")
-        listed = [_checked_id(value) for value in given.tolist()]
+        listed = [checked_id(value) for value in given.tolist()]
         place = {value: i for i, value in enumerate(listed)}
         if len(place) < n:
             twice = next(value for i, value in enumerate(listed) if place[value] != i)
@@ -64,7 +65,7 @@ class RowIds:
     def positions(self, ids: Any) -> NDArray[np.int64]:
         """Positions of some ids, each of which there must be."""
         wanted = [ids] if isinstance(ids, (str, int, np.integer)) else list(ids)
-        found = [self.place.get(_checked_id(value)) for value in wanted]
+        found = [self.place.get(checked_id(value)) for value in wanted]
         if None in found:
             raise InputError(f"there is no candidate with the id {reprlib.repr(wanted[found.index(None)])}")
         return np.array(found, dtype=np.int64)
@@ -90,15 +91,15 @@ def ids_with(known: RowIds | None, ids: Any, n: int) -> RowIds | None:
     """Ids of candidates and n more of them: all have ids, or none."""
     if (known is None) != (ids is None):
         raise InputError(
-            "the candidates have no ids, so new ones cannot: give ids= to fit"
+            "the candidates have no ids, so new ones cannot have any: give ids= to fit"
             if known is None
-            else "the candidates have ids, so new ones need some: give ids="
+            else "the candidates have ids, so new ones need ids, too: give ids="
         )
     return None if known is None else known.plus(ids, n)
 
 
 def rows_to_forget(rows: Any, ids: Any, known: RowIds | None, n: int) -> NDArray[np.int64]:
-    """Positions of candidates that were told by position or by id, each once."""
+    """Positions of candidates that were given by position or by id, each once."""
     if (rows is None) == (ids is None):
         raise InputError("tell which candidates by rows=, their positions, or by ids=; one of the two")
     if ids is not None:
@@ -109,24 +110,3 @@ def rows_to_forget(rows: Any, ids: Any, known: RowIds | None, n: int) -> NDArray
         return np.unique(np.atleast_1d(np.arange(n)[rows]))
     except IndexError as error:
         raise InputError(f"rows={rows!r} does not fit the {n} candidates: {error}") from error
-
-
-def _checked_id(value: Any) -> str | int:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, str) and len(value) <= LONGEST_ID and "\0" not in value and _encodes(value):
-        return value
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST_ID:
-        return value
-    raise InputError(
-        f"id {reprlib.repr(value)} is neither text of up to {LONGEST_ID} characters nor a whole number of 64 bits"
-    )
-
-
-def _encodes(text: str) -> bool:
-    """Whether text can be written to files: half of a surrogate pair cannot."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True

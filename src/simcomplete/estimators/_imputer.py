@@ -16,20 +16,20 @@ from simcomplete._posterior.values.model import ValueModel
 from simcomplete._rows.validate import as_array
 from simcomplete.errors import InputError
 from simcomplete.estimators._columns import ValueLimits, refuse_other_than_numbers
+from simcomplete.estimators._parameters import NamedParameters
 from simcomplete.estimators._save import Saved
 
 
-class PosteriorImputer(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Missing values as what is expected of them given the observed ones, with their uncertainty.
+class PosteriorImputer(NamedParameters, Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Impute missing values by their expected values given the observed ones, with standard deviations.
 
-    Features are brought to mean 0 and deviation 1 inside, so that none counts for more because of its unit. Where there
-    are enough complete rows, the others are completed by these; else by a factor model of all rows. Observed values
-    are returned as they came, bit for bit.
+    Features are standardised internally, so that units do not matter. If there are enough complete rows, the other rows
+    are completed by a model of these, otherwise by a factor model of all rows. Observed values are returned unchanged.
 
     Parameters
     ----------
     effort : {"full", "fast", "best"}
-        How much is tried when the model is fitted.
+        Amount of computation when the model is fitted.
     round : bool, int, sequence or dict, optional
         Digits behind the point that filled-in values are rounded to: True or 0 for whole numbers. One for all features,
         one per feature (None where a feature is not to be rounded), or a dict from names of features.
@@ -41,7 +41,7 @@ class PosteriorImputer(Saved, TransformerMixin, BaseEstimator):  # type: ignore[
     keep_empty_features : bool
         Keep features without any value when fitting, with 0 in the place of what is missing; else they are left out.
     random_state : int, Generator or None
-        Seed of what is hidden to learn from.
+        Seed for the values that are hidden to learn from.
 
     Attributes
     ----------
@@ -58,9 +58,9 @@ class PosteriorImputer(Saved, TransformerMixin, BaseEstimator):  # type: ignore[
 
     Notes
     -----
-    Deviations are learnt from values that are hidden for this: the value plus or minus 1.645 of them should hold nine
-    true values in ten where values are missing at random. They are too small where whether a value is missing depends
-    on the value itself.
+    Standard deviations are learnt from hidden values: the interval of 1.645 deviations around a value
+    should contain 90 percent of the true values if values are missing at random. They are too small if a value is
+    missing because of its size.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class PosteriorImputer(Saved, TransformerMixin, BaseEstimator):  # type: ignore[
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Fill in rows, each by itself.
+        """Fill in rows, each separately.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class PosteriorImputer(Saved, TransformerMixin, BaseEstimator):  # type: ignore[
         return np.hstack([filled, self.indicator_.transform(rows).astype(filled.dtype)])
 
     def impute(self, X: Any, *, return_std: bool = False) -> Any:
-        """Fill in rows, and tell how uncertain every value is.
+        """Fill in rows, and return the uncertainty of every value.
 
         Parameters
         ----------
@@ -157,7 +157,7 @@ class PosteriorImputer(Saved, TransformerMixin, BaseEstimator):  # type: ignore[
         values : array of shape (n_new, features kept)
             As `transform` has them, without indicator columns.
         std : array of the same shape
-            Only where it was asked for. It is that of the value before rounding and bounds.
+            Only with `return_std`. It is that of the value before rounding and bounds.
         """
         check_is_fitted(self)
         values, std = self._filled(self._checked(X, reset=False))
@@ -166,9 +166,9 @@ class PosteriorImputer(Saved, TransformerMixin, BaseEstimator):  # type: ignore[
     def sample(self, X: Any, n: int = 5, *, random_state: Any = 0) -> NDArray[Any]:
         """Complete rows several times by draws, for multiple imputation.
 
-        The missing values of a row are drawn together, with the deviations that `impute` returns and the correlations
-        that values have given what is observed of the row. What was learnt is not drawn anew: with few rows, the
-        spread between completed tables is a little too small.
+        The missing values of a row are drawn jointly, with the deviations that `impute` returns and their correlations
+        given the observed values. The parameters of the model are the same in all draws, so with few rows the variation
+        between completed tables is slightly too small.
 
         Parameters
         ----------
@@ -182,11 +182,11 @@ class PosteriorImputer(Saved, TransformerMixin, BaseEstimator):  # type: ignore[
         Returns
         -------
         array of shape (n, n_new, features kept)
-            Observed values are the same in all of them. `simcomplete.pool` puts estimates from them together.
+            Observed values are the same in all of them. `simcomplete.pool` combines estimates from them.
         """
         check_is_fitted(self)
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-            raise InputError(f"n={n!r} is no number of completed tables; give a whole number from 1 on")
+            raise InputError(f"n={n!r} is not a number of completed tables; give a whole number from 1 on")
         rows = self._checked(X, reset=False)
         out = np.empty((int(n), len(rows), int(self._kept.sum())), dtype=rows.dtype)
         drawn = np.zeros((int(n), *rows.shape))
@@ -224,8 +224,8 @@ class PosteriorImputer(Saved, TransformerMixin, BaseEstimator):  # type: ignore[
     def _filled(self, rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         values, std = np.zeros(rows.shape), np.zeros(rows.shape)
         if self._model is not None:
-            found = self._model.values(rows[:, self._with_values].astype(np.float64))
-            values[:, self._with_values], std[:, self._with_values] = found.mean, np.sqrt(found.variance)
+            known = rows[:, self._with_values].astype(np.float64)
+            values[:, self._with_values], std[:, self._with_values] = self._model.values(known)
         return self._finished(rows, values), std[:, self._kept].astype(rows.dtype)
 
     def _finished(self, rows: NDArray[Any], values: NDArray[np.float64]) -> NDArray[Any]:

@@ -17,18 +17,22 @@ from simcomplete._rows.validate import as_array
 from simcomplete._similarity.measure import Metric
 from simcomplete.errors import InputError
 from simcomplete.estimators._frames import frame_rows
+from simcomplete.estimators._parameters import NamedParameters
 from simcomplete.estimators._posterior import PosteriorCompleter
+from simcomplete.estimators._save import Saved
 
 
 class PosteriorKernel(
+    NamedParameters,
+    Saved,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
-    """Kernel of expected similarities with the fitted rows, of which any may be incomplete.
+    """Kernel of expected similarities with the fitted rows, any of which may be incomplete.
 
-    ``fit_transform`` completes each fitted row by a model of the others (out of fold), so that what an estimator behind
-    it is trained on looks like what new rows will be.
+    ``fit_transform`` completes each fitted row by a model of the others (out of fold), so that the next estimator is
+    trained on rows that are completed in the same way as new rows.
 
     Parameters
     ----------
@@ -38,7 +42,7 @@ class PosteriorKernel(
         Patterns to calibrate for: those of the fitted rows that are incomplete ("observed", which needs some; None
         takes random ones where there are none), booleans (True where observed), or rows whose gaps are the patterns.
     folds : int
-        Parts that the fitted rows are completed in, each by a model of the other parts.
+        Number of parts; the rows of each part are completed by a model of the other parts.
     random_state : int, Generator or None
         Seed of the folds and of the simulated queries.
 
@@ -56,7 +60,7 @@ class PosteriorKernel(
     Notes
     -----
     ``fit(X).transform(X)`` differs from ``fit_transform(X)`` for incomplete rows, as in
-    `sklearn.preprocessing.TargetEncoder`: the former has seen them.
+    `sklearn.preprocessing.TargetEncoder`: there the model was fitted to the same rows.
 
     Examples
     --------

@@ -33,6 +33,7 @@ from simcomplete.estimators._columns import ValueLimits
 from simcomplete.estimators._correlation import NearestCorrelation
 from simcomplete.estimators._ids import RowIds
 from simcomplete.estimators._imputer import PosteriorImputer
+from simcomplete.estimators._kernel import PosteriorKernel
 from simcomplete.estimators._paper import SMCNN, SMCNmF
 from simcomplete.estimators._posterior import PosteriorCompleter
 
@@ -86,7 +87,7 @@ class _Scaling:
         try:
             return scaling_from_dict(stored)
         except (SimcompleteError, KeyError, TypeError, ValueError) as error:
-            raise FileFormatError(f"{at} is no scaling of features: {error}") from error
+            raise FileFormatError(f"{at} is not a scaling of features: {error}") from error
 
 
 class _StoredCompletion:
@@ -101,7 +102,9 @@ class _StoredCompletion:
 
     def read(self, stored: Any, at: str, parts: Parts) -> Completion:
         fits = isinstance(stored, dict) and set(stored) == {"arrays", "facts", "order"}
-        need(fits and isinstance(stored["arrays"], dict) and isinstance(stored["facts"], dict), at, "is no completion")
+        need(
+            fits and isinstance(stored["arrays"], dict) and isinstance(stored["facts"], dict), at, "is not a completion"
+        )
         arrays: dict[str, Any] = {name: parts.get(at, given) for name, given in stored["arrays"].items()}
         if "factor" in arrays:
             F = arrays["factor"]
@@ -111,15 +114,22 @@ class _StoredCompletion:
 
 
 def _posterior_completer(
-    model: Any, rows: RowTable, scaling: FeatureScaling | None, dtype: str, ids: RowIds | None, **common: Any
+    model: Any,
+    rows: RowTable,
+    scaling: FeatureScaling | None,
+    length: float | None,
+    dtype: str,
+    ids: RowIds | None,
+    **common: Any,
 ) -> PosteriorCompleter:
     made: PosteriorCompleter = made_common(PosteriorCompleter, **common)
     d = made.n_features_in_
     need(rows.d == d and model.unit.shape[1] == d, "rows", f"have {rows.d} features, and {d} were fitted")
+    need(len(model.unit) == rows.n, "rows", f"are {rows.n}, and the model has vectors of {len(model.unit)}")
     need(scaling is None or len(scaling.offset) == d, "scaling", f"is not that of {d} features")
     need(ids is None or len(ids) == len(model.unit), "ids", f"are not {len(model.unit)}")
     made._dtype, made.scaling_, made.ids_ = np.dtype(dtype), scaling, ids
-    made._changes = RowChanges(made.metric, scaling)
+    made._changes = RowChanges(made.metric, scaling, length)
     if isinstance(model, CandidateModel):
         made._keep_candidates(in_memory(model))
     elif isinstance(model, CompleteRowsModel):
@@ -131,7 +141,7 @@ def _posterior_completer(
 
 def _taken_posterior(made: PosteriorCompleter) -> dict[str, Any]:
     own = {"model": made._model, "rows": made._rows, "scaling": made.scaling_, "dtype": str(made._dtype)}
-    return {**taken_common(made), **own, "ids": made.ids_}
+    return {**taken_common(made), **own, "ids": made.ids_, "length": made._changes.length}
 
 
 class _Ids:
@@ -141,7 +151,7 @@ class _Ids:
         return value.as_list()
 
     def read(self, stored: Any, at: str, parts: Parts) -> RowIds:
-        need(isinstance(stored, list), at, "are no list")
+        need(isinstance(stored, list), at, "are not a list")
         try:
             return RowIds.of(stored, len(stored))
         except SimcompleteError as error:
@@ -155,11 +165,29 @@ POSTERIOR = Record(
         "model": POSTERIOR_MODEL,
         "rows": TableOf(("rows", "d")),
         "scaling": Maybe(_Scaling()),
+        "length": Maybe(Value(float, low=float(np.finfo(np.float64).tiny))),
         "dtype": DTYPE,
         "ids": Maybe(_Ids()),
     },
     _posterior_completer,
     _taken_posterior,
+)
+
+
+def _kernel(completer_: PosteriorCompleter, vectors_: Any, **common: Any) -> PosteriorKernel:
+    made: PosteriorKernel = made_common(PosteriorKernel, **common)
+    d, fitted = made.n_features_in_, completer_.candidates_.shape
+    need(completer_.n_features_in_ == d, "completer_", f"has other features than the {d} that were fitted")
+    need(vectors_.shape == fitted, "vectors_", f"are not {fitted[0]} of {fitted[1]} features")
+    made.completer_, made.vectors_, made._n_features_out = completer_, vectors_, len(vectors_)
+    return made
+
+
+KERNEL = Record(
+    PosteriorKernel,
+    {**COMMON, "completer_": POSTERIOR, "vectors_": Floats("kernel rows", "kernel columns")},
+    _kernel,
+    lambda made: {**vars(made), **taken_common(made)},
 )
 
 
@@ -267,4 +295,4 @@ CORRELATION = Record(
     lambda made: {**vars(made), **taken_common(made)},
 )
 COMPLETERS = tuple(completer_record(kind) for kind in (SMCNN, SMCNmF, SimilarityCompleter))
-ESTIMATOR = Either(lambda: (POSTERIOR, *COMPLETERS, IMPUTER, CORRELATION))
+ESTIMATOR = Either(lambda: (POSTERIOR, KERNEL, *COMPLETERS, IMPUTER, CORRELATION))

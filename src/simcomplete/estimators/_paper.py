@@ -79,7 +79,8 @@ class SMCNN(_Paper):
     metric : {"cosine", "pearson"}
         Similarity over common features.
     center, scale : {"mean", "median"}, {"sd", "robust"}, optional
-        Take this off every feature, and divide it by that, as the fitted rows have them; new rows alike.
+        Subtract this from every feature and divide by that, computed from the fitted rows; new rows are transformed
+        with the same numbers.
     min_overlap : int
         Pairs with fewer common features count as no evidence.
     epsilon, positive : float, bool
@@ -94,7 +95,8 @@ class SMCNN(_Paper):
         Of "descent", gamma of the paper; None means "safe".
     max_iter, tol, start_scale, time_limit : int, float, float or "auto", float, optional
         Of "descent" and "lbfgs": most iterations (None means 10 000), the gradient to stop at (1e-7), the size of the
-        random start ("auto"), and seconds (no limit). The exact solver refuses them: it has no use for any.
+        random start ("auto"), and seconds (no limit). They raise an error with the exact solver, which does not use
+        them.
     start : array of shape (n_samples, rank), optional
         Of "descent" and "lbfgs": where to start, in place of a random start.
     on_interrupt : {"raise", "return"}, optional

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,28 +13,43 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from simcomplete._api import complete
 from simcomplete._method.given import generator
 from simcomplete._method.spec import Extension
+from simcomplete._posterior.all_rows.split import candidates_among
 from simcomplete._posterior.candidates.model import CandidateModel
-from simcomplete._posterior.method import NO_CENTRED_COPIES, fit_rows
-from simcomplete._posterior.shared.rows import Effort, Objective, PosteriorModel, check_settings
+from simcomplete._posterior.incomplete_rows import fit_rows
+from simcomplete._posterior.shared.copy_classes import Prior, check_prior, looks_for_copies
+from simcomplete._posterior.shared.rows import (
+    Effort,
+    Objective,
+    PosteriorModel,
+    check_settings,
+    in_units_of,
+    typical_length,
+)
 from simcomplete._result.completion import Completion
+from simcomplete._rows.images import image_shape
 from simcomplete._rows.scaling import Center, Scale
 from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.validate import as_array, as_rows, is_out_of_core
 from simcomplete._rows.xp import is_array, is_numpy, on_accelerator, to_numpy
 from simcomplete._similarity.measure import Metric
-from simcomplete.errors import InputError
 from simcomplete.estimators._answers import PosteriorAnswers
+from simcomplete.estimators._attach import Attachable
 from simcomplete.estimators._base import finite_vectors
 from simcomplete.estimators._changes import RowChanges, masks_to_show
 from simcomplete.estimators._frames import frame_rows
 from simcomplete.estimators._growing import GrowingCandidates
 from simcomplete.estimators._ids import RowIds
+from simcomplete.estimators._parameters import NamedParameters
 from simcomplete.estimators._save import Saved
+
+FEW_ROWS = 64  # rows whose checks are worth shortening
 
 
 class PosteriorCompleter(
+    NamedParameters,
     PosteriorAnswers,
     GrowingCandidates,
+    Attachable,
     Saved,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
@@ -49,17 +65,22 @@ class PosteriorCompleter(
     metric : {"cosine", "pearson"}
         Cosine, or correlation of rows: the cosine of rows less the mean of what was observed of them.
     center, scale : {"mean", "median"}, {"sd", "robust"}, optional
-        Take this off every feature, and divide it by that, as the fitted rows have them; new rows alike.
+        Subtract this from every feature and divide by that, computed from the fitted rows; new rows are transformed
+        with the same numbers.
     effort : {"full", "fast", "best"}
-        How much is tried when calibrating: "fast" only lengths, "full" a grid, "best" a stack of everything.
+        Amount of calibration: "fast" learns only lengths, "full" also searches a grid, "best" combines several models.
     objective : {"error", "recall"}
-        What the calibration aims at: small squared error, or the right ten nearest.
+        What the calibration minimises: the squared error, or the number of missed neighbours among the ten nearest.
     mechanism : {"auto", "random"}
-        Every row incomplete: whether values may be missing because of what they are, which is learnt, or not.
-    copies, prior : bool, float or None
-        Whether rows may be copies of candidates, and how many are; None for few.
+        If every row is incomplete: whether values may be missing because of their size, which is tested on the data.
+    copies : bool, optional
+        Whether rows may be copies of candidates; when left out they may, unless metric="pearson".
+    prior : float or three floats, optional
+        Share of rows that are copies, or of exact, near and rough copies; few when left out.
     random_state : int, Generator or None
         Seed of the simulated queries.
+    shape : tuple (height, width), optional
+        Rows are images of this size; the page of `simcomplete serve` then shows them as images. It has no other effect.
 
     Attributes
     ----------
@@ -67,12 +88,12 @@ class PosteriorCompleter(
         Unit rows of the candidates (shorter where they are incomplete); products with transformed rows are
         similarities.
     scaling_ : FeatureScaling or None
-        What was taken off every feature and what it was divided by, where `center` or `scale` is set; learnt by `fit`
+        What is subtracted from every feature and what it is divided by, if `center` or `scale` is set; learnt by `fit`
         and kept by `partial_fit`.
     ids_ : RowIds or None
         Ids of the candidates, where they were given some; ``ids_.values`` is an array of them.
     choice_ : dict
-        What the calibration chose and how well it did on simulated queries.
+        The settings chosen by the calibration, and their error on simulated queries.
     n_features_in_ : int
         Features seen when fitting.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -80,7 +101,7 @@ class PosteriorCompleter(
 
     See Also
     --------
-    simcomplete.complete : The same for given queries, calibrated on their own masks, with error bars.
+    simcomplete.complete : The same for given queries, calibrated on their own masks, with intervals.
 
     Examples
     --------
@@ -102,9 +123,10 @@ class PosteriorCompleter(
         effort: Effort = "full",
         objective: Objective = "error",
         mechanism: str = "auto",
-        copies: bool = False,
-        prior: float | None = None,
+        copies: bool | None = None,
+        prior: Prior = None,
         random_state: Any = 0,
+        shape: tuple[int, int] | None = None,
     ) -> None:
         self.metric = metric
         self.center = center
@@ -115,17 +137,18 @@ class PosteriorCompleter(
         self.copies = copies
         self.prior = prior
         self.random_state = random_state
+        self.shape = shape
 
     def fit(self, X: Any, y: Any = None, masks: Any = None, ids: Any = None) -> Self:
-        """Take candidates and calibrate on them.
+        """Store the candidates and calibrate on them.
 
         Parameters
         ----------
         X : array, frame or source of rows, of shape (n_samples, n_features)
-            Candidates. Where some values are missing, the model is that of the complete rows if they have enough of
-            what was observed, else a factor model of all; it can transform and search, not grow or forget. Nor can that
-            of many candidates (33 million values and more) or of rows outside memory, which are read block by block:
-            see `simcomplete.complete`.
+            Candidates. Where some values are missing, the model is that of the complete rows if they have enough of the
+            observed values, otherwise a factor model of all rows; it has `transform` and `search`, but not
+            `partial_fit` and `forget`. Many candidates (33 million values and more) and rows outside memory are read
+            block by block.
         y : Ignored
             Here by convention.
         masks : array of bool, shape (n_masks, n_features), optional
@@ -143,8 +166,9 @@ class PosteriorCompleter(
         table = self._candidates(X)
         named = None if ids is None else RowIds.of(ids, table.n)
         check_settings(self.effort, self.objective)
-        if self.copies and self.metric == "pearson":
-            raise InputError(NO_CENTRED_COPIES)
+        if self.shape is not None:
+            image_shape(self.shape, table.d)
+        copies, prior = looks_for_copies(self.copies, self.metric == "pearson"), check_prior(self.prior)
         self._dtype = to_numpy(table[:1, :]).dtype
         self._changes, table = RowChanges.learn(table, self.metric, self.center, self.scale)
         self.scaling_ = self._changes.scaling
@@ -153,14 +177,17 @@ class PosteriorCompleter(
             shown = None if masks is None else masks_to_show(masks, table.d, rng)
             X64, centred = np.asarray(table.held, dtype=np.float64), self._changes.centred
             own = (self.effort, self.objective, shown, self.mechanism)
-            self._keep(fit_rows(X64, rng, *own, centred=centred), table)
+            if candidates_among(X64) is None:
+                length = typical_length(np.nan_to_num(X64))
+                self._changes, X64 = replace(self._changes, length=length), in_units_of(length, X64)
+            self._keep(fit_rows(X64, rng, *own, centred=centred, copies=copies, prior=prior), table)
         else:
             self._calibrate(table, masks, rng)
         self.ids_ = named
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Turn rows with missing values into complete vectors, each by itself, without calibrating again.
+        """Turn rows with missing values into complete vectors, each row separately, without calibrating again.
 
         Parameters
         ----------
@@ -170,10 +197,13 @@ class PosteriorCompleter(
         Returns
         -------
         array of shape (n_new, n_features)
-            At most 1 long; the shorter, the less is known.
+            Of length at most 1; the less is known of a row, the shorter.
         """
         check_is_fitted(self)
-        Q = self._checked(X, reset=False)
+        return self._transformed(self._checked(X, reset=False))
+
+    def _transformed(self, Q: NDArray[Any]) -> NDArray[Any]:
+        """Vectors of rows that were checked."""
         u = self._changes.vectors(self._model, Q).u.astype(Q.dtype, copy=False)
         return finite_vectors(u, "posterior")
 
@@ -206,7 +236,8 @@ class PosteriorCompleter(
     def _calibrate(self, table: RowTable, masks: Any, rng: np.random.Generator) -> None:
         shown = masks_to_show(masks, table.d, rng)
         own: dict[str, Any] = {"effort": self.effort, "objective": self.objective, "growing": True}
-        own |= {"copies": self.copies, "prior": self.prior, "centred": self._changes.centred}
+        own |= {"copies": looks_for_copies(self.copies, self._changes.centred), "prior": check_prior(self.prior)}
+        own |= {"centred": self._changes.centred}
         self._keep_candidates(CandidateModel.fit(table, shown, rng=rng, **own))
 
     def _keep_candidates(self, model: CandidateModel) -> None:
@@ -225,6 +256,8 @@ class PosteriorCompleter(
         return self._changes.extension(self._model, self._rows)
 
     def _checked(self, X: Any, *, reset: bool, complete: bool = False) -> NDArray[Any]:
+        if not reset and not complete and self._is_plain(X):
+            return X  # type: ignore[no-any-return]
         frame = frame_rows(self, X, reset=reset)
         if isinstance(X, np.ma.MaskedArray):  # whose mask would be lost without a word
             X = as_array(X)
@@ -233,6 +266,18 @@ class PosteriorCompleter(
         if complete:
             as_rows(rows, "candidates", complete=True)
         return np.asarray(rows)
+
+    def _is_plain(self, X: Any) -> bool:
+        """Whether rows are just what scikit-learn's checks would return: those take longer than one query."""
+        return (
+            type(X) is np.ndarray
+            and X.dtype in (np.float64, np.float32)
+            and X.ndim == 2
+            and 0 < len(X) <= FEW_ROWS
+            and X.shape[1] == self.n_features_in_
+            and not hasattr(self, "feature_names_in_")
+            and not bool(np.isinf(X).any())
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from simcomplete._result.archive import MODEL, check_target, read_archive, write_archive
 from simcomplete._result.layout import Parts
+from simcomplete._rows.atomic import as_path
 from simcomplete.errors import FileFormatError, SimcompleteError
 
 
@@ -16,9 +17,10 @@ class Saved:
     """Estimators that can be saved."""
 
     def save(self: Any, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the fitted model to a folder of `.npy` and JSON, whole or not at all; `simcomplete.load` reads it.
+        """Write the fitted model to a folder of `.npy` and JSON files, completely or not at all; `simcomplete.load`
+        reads it.
 
-        Parameters that JSON cannot hold (a Generator, a callback) and callbacks of scikit-learn are not kept.
+        Parameters that cannot be written as JSON (a Generator, a callback) and callbacks of scikit-learn are not saved.
 
         Parameters
         ----------
@@ -40,10 +42,11 @@ class Saved:
         from simcomplete.estimators._layouts import ESTIMATOR  # it stands on every estimator
 
         check_is_fitted(self)
-        check_target(Path(path), overwrite, MODEL)
+        target = as_path(path)
+        check_target(target, overwrite, MODEL)
         parts = Parts()
         write_archive(
-            Path(path), *_arrays_and_facts(ESTIMATOR.write(self, "", parts), parts), overwrite=overwrite, kind=MODEL
+            target, *_arrays_and_facts(ESTIMATOR.write(self, "", parts), parts), overwrite=overwrite, kind=MODEL
         )
 
 

@@ -35,10 +35,10 @@ def nearest(
     if isinstance(index, str):
         index = over(S, candidates, kind_of(index), progress=progress)
     elif index.rows.fingerprint() != indexable(S, candidates).fingerprint():
-        raise InputError("the index was built over other rows than this result's candidates; build it anew")
+        raise InputError("the index was built over other rows than this result's candidates; build it again")
     if not len(rows) or not int(S.array.shape[1]):  # FAISS takes neither no queries nor rows of no numbers
         return every(S, rows, candidates, k, exclude_self=exclude_self, absent=absent, progress=progress)
-    found = search(
+    result = search(
         index,
         to_numpy(take(S.factor, rows)),
         k if absent is None else k + len(absent),
@@ -48,8 +48,8 @@ def nearest(
         progress=progress,
     )
     if absent is not None:
-        found = Neighbours(*without_ids(*found, absent, k))
-    return Neighbours(found.ids, found.scores.astype(to_numpy(S.array[:1, :1]).dtype))
+        result = Neighbours(*without_ids(*result, absent, k))
+    return Neighbours(result.ids, result.scores.astype(to_numpy(S.array[:1, :1]).dtype))
 
 
 def kind_of(name: str) -> Kind:

@@ -40,13 +40,13 @@ def search(
     queries : array or frame of shape (n_q, r)
         Complete vectors, for example what `PosteriorCompleter.transform` makes of rows with missing values.
     k : int
-        How many; more than there are gives all of them.
+        How many; all, if there are fewer.
     signs : array of shape (r,), optional
         Signs of the columns in the product.
     exclude : array of int, shape (n_q,), optional
-        One row each query must not find: itself.
+        For each query a row that is left out, usually the query itself.
     bounds : tuple of float, optional
-        Scores beyond are rounding, and brought back.
+        Scores are clipped to these bounds, beyond which there is only rounding.
     progress : bool, optional
         None shows progress on a terminal, False never.
 
@@ -72,11 +72,11 @@ def search(
     low, high = bounds or (-np.inf, np.inf)
     ids, scores = np.empty((len(Q), k), dtype=np.int64), np.empty((len(Q), k))
     for part in track(row_blocks(len(Q), 24 * (k + SPARE) * index.rows.width), "search", progress):
-        for i, found, exact in _candidates(index, Q[part], k, own[part]):
+        for i, near, exact in _candidates(index, Q[part], k, own[part]):
             at = i + part.start
-            value = np.where(found == own[at], -np.inf, np.clip(exact, low, high))
-            best = np.lexsort((found, -value))[:k]
-            ids[at], scores[at] = found[best], value[best]
+            value = np.where(near == own[at], -np.inf, np.clip(exact, low, high))
+            best = np.lexsort((near, -value))[:k]
+            ids[at], scores[at] = near[best], value[best]
     return Neighbours(ids, scores)
 
 
@@ -98,12 +98,12 @@ def _candidates(
     """Give for every query the rows that can be among its best k, with exact scores."""
     rows = index.rows
     single = narrowed(Q, "queries")
-    rough, found = index.faiss.search(single, min(rows.n, k + 1 + SPARE))
+    rough, near = index.faiss.search(single, min(rows.n, k + 1 + SPARE))
     # Casting a row and a query and summing r products in any order errs by at most this (Higham, section 3.1).
     slack = 1.01 * (rows.width + 3) * ROUNDING * np.linalg.norm(Q, axis=1) * index.longest + 1e-37
-    exact = np.einsum("qkr,qr->qk", rows.take(found.clip(0).ravel()).reshape(*found.shape, -1), Q)
+    exact = np.einsum("qkr,qr->qk", rows.take(near.clip(0).ravel()).reshape(*near.shape, -1), Q)
     for i in range(len(Q)):
-        ids, scores = found[i][found[i] >= 0], exact[i][found[i] >= 0]
+        ids, scores = near[i][near[i] >= 0], exact[i][near[i] >= 0]
         others = np.sort(scores[ids != own[i]])
         if len(others) < k:  # lists or graph ended early
             ids = np.arange(rows.n)

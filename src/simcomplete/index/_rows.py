@@ -18,7 +18,7 @@ from simcomplete.errors import InputError
 
 @dataclass(frozen=True)
 class Rows:
-    """Some rows of an array, read when they are needed: it may be mapped from disk or live on a device."""
+    """Some rows of an array, read when needed; the array may be on disk or on a device."""
 
     source: Array
     start: int
@@ -54,7 +54,7 @@ class Rows:
         return np.asarray(to_numpy(as_row_table(self.source).take(ids + self.start)), dtype=np.float64)
 
     def fingerprint(self) -> str:
-        """SHA-256 of some rows, to tell whether an index was made of these."""
+        """SHA-256 of some rows, to check whether an index was built from them."""
         some = np.unique(np.linspace(0, self.n - 1, 16).astype(np.int64))
         return hashlib.sha256(self.take(some).astype("<f4").tobytes()).hexdigest()
 

@@ -19,7 +19,7 @@ TRAIN = 64  # rows per list that an "ivf" index is trained on
 
 @dataclass(frozen=True)
 class VectorIndex:
-    """A FAISS index and the rows it was made of; `longest` is the length of the longest row."""
+    """A FAISS index and the rows it was built from; `longest` is the length of the longest row."""
 
     faiss: Any
     kind: Kind
@@ -51,7 +51,7 @@ def build(
         Links of every row in the graph of "hnsw".
     breadth : int, optional
         How widely to search: lists looked into (a sixteenth of them, at least 8, when left out), or rows kept in view
-        along the graph (256). More finds more, slower.
+        along the graph (256). A larger value finds more and is slower.
     random_state : int, Generator or None
         Seed of the lists.
     progress : bool, optional

@@ -51,7 +51,7 @@ def guaranteed_decrease(step: float, lipschitz: float) -> float:
 
 @dataclass(frozen=True)
 class Convergence:
-    """The smallest gradient of a run beside the bound on it.
+    """Smallest gradient of a run and the bound on it.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ def _recorded_steps(history: Any) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class ConvergenceCounterexample:
-    """A run with the paper's step that never comes nearer to a stationary point.
+    """A run with the paper's step that does not approach a stationary point.
 
     Attributes
     ----------

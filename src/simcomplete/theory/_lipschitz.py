@@ -76,7 +76,7 @@ def sharp_constant(S0: Any, G: float, weight: float) -> float:
 
 @dataclass(frozen=True)
 class GradientLipschitz:
-    """How much cubic term and gradient change between two factors, beside the constants.
+    """Changes of the cubic term and of the gradient between two factors, and the Lipschitz constants.
 
     Attributes
     ----------

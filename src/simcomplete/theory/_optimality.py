@@ -106,7 +106,7 @@ def global_optimality(
     S0 : array of shape (n, n)
         Initial similarities, symmetric.
     V : array of shape (n, r)
-        The factor to judge.
+        The factor to check.
     weight : float
         Weight of the nuclear norm; 0 is the problem the paper states the theorem for.
     tolerance : float

@@ -97,7 +97,7 @@ def psd_projection(S0: Any, S_true: Any, *, rank: int | None = None, weight: flo
     if truth[0] < -1e-8 * max(truth[-1], 0.0) or truth[-1] < 0:
         raise InputError(
             f"S_true has an eigenvalue of {truth[0]:.3g} and is not positive semi-definite, which the theorem "
-            "assumes of the truth; give complete data's similarities"
+            "assumes of the truth; give similarities of complete data"
         )
     r = n if rank is None else check_rank(rank, n)
     a = check_number(weight, "weight") / 2

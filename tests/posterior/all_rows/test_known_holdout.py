@@ -9,7 +9,7 @@ from drawn_rows import drawn_model, incomplete
 from simcomplete._posterior.all_rows import calibrate, split
 from simcomplete._posterior.all_rows.calibrate import Calibration, RowsHoldout
 
-# Rehearsals
+# Holdouts
 
 
 def plain_holdout(X, masks, rng, judged_at_most):
@@ -60,18 +60,18 @@ def test_what_rows_lose_in_a_loop(case, monkeypatch):
     if case == "few rows":  # a quarter of 39 is fewer than ten
         assert found is expected is None
         return
-    left, judged, half, others = expected
+    left, scored, half, others = expected
     np.testing.assert_array_equal(found.X, left)
-    assert found.hidden_rows.tolist() == judged.tolist()
+    assert found.hidden_rows.tolist() == scored.tolist()
     assert np.flatnonzero(found.half).tolist() == sorted(half.tolist())
     assert found.others.tolist() == others.tolist()
-    np.testing.assert_array_equal(found.known, ~np.isnan(X[judged]))
-    length = np.sqrt(np.nansum(X[judged] ** 2, axis=1, keepdims=True))
-    np.testing.assert_allclose(found.truth, np.nan_to_num(X[judged]) / length)
+    np.testing.assert_array_equal(found.known, ~np.isnan(X[scored]))
+    length = np.sqrt(np.nansum(X[scored] ** 2, axis=1, keepdims=True))
+    np.testing.assert_allclose(found.truth, np.nan_to_num(X[scored]) / length)
 
 
 def errors_of(holdout, model, features):
-    """|error| over sqrt(1 - |u|^2) of every pair of a judged row and another one, and the squared errors."""
+    """|error| over sqrt(1 - |u|^2) of every pair of a scored row and another one, and the squared errors."""
     done = model.fill(holdout.X[holdout.hidden_rows])
     others = replace(model, local=None).fill(holdout.X[holdout.others]).values
     m, V = model.values(done), done.variance * model.factor(done)[:, None]

@@ -7,7 +7,7 @@ import pytest
 from drawn_rows import drawn_model, incomplete
 
 from simcomplete._posterior.all_rows import calibrate, packing
-from simcomplete._posterior.all_rows.calibrate import CompletedRows, RowModel
+from simcomplete._posterior.all_rows.calibrate import FilledRows, RowModel
 from simcomplete._posterior.all_rows.em import Filled
 from simcomplete._posterior.all_rows.local import Local
 from simcomplete._posterior.all_rows.packing import IncompleteRows, Scaling
@@ -144,7 +144,7 @@ def test_landmarks_are_drawn_and_kept_in_order(monkeypatch):
 
 
 def test_vectors_by_hand():
-    done = CompletedRows(
+    done = FilledRows(
         np.array([[3.0, 0.0], [0.0, 0.0], [1.0, 0.0]]),
         np.array([[0.0, 4.0], [0.0, 0.0], [2.0, 2.0]]),
         np.array([4.0, 1.0, 9.0]),
@@ -158,9 +158,9 @@ def test_vectors_by_hand():
     tuned = model.tuned(0.25, 1.0, done)
     assert (tuned.strength, tuned.power) == (0.25, 1.0)
     assert tuned.level == pytest.approx((4 + 4) / (4 * 4 + 4 * 9))  # the sum of variances stays
-    assert model.tuned(0.0, 1.0, CompletedRows(done.values, 0 * done.variance, done.misfit, 0.0)).level == 1.0
+    assert model.tuned(0.0, 1.0, FilledRows(done.values, 0 * done.variance, done.misfit, 0.0)).level == 1.0
     plain = RowModel(model.factors, model.scaling)
     assert (plain.strength, plain.power, plain.level, plain.local) == (0.0, 0.0, 1.0, None)
     # Rows whose squares leave the range of numbers.
-    far = CompletedRows(np.array([[3e-200, 4e-200], [3e200, -4e200]]), np.zeros((2, 2)), np.ones(2), 0.0)
+    far = FilledRows(np.array([[3e-200, 4e-200], [3e200, -4e200]]), np.zeros((2, 2)), np.ones(2), 0.0)
     np.testing.assert_allclose(plain.vectors(far), [[0.6, 0.8], [0.6, -0.8]])

@@ -5,13 +5,14 @@ import pytest
 
 import simcomplete as sc
 from simcomplete._posterior.all_rows.combine import variance_weights
-from simcomplete._posterior.all_rows.em import fit
-from simcomplete._posterior.all_rows.judged import JudgedPairs, PairErrors, RowMoments
-from simcomplete._posterior.all_rows.lost import LostValues
+from simcomplete._posterior.all_rows.em import FLOOR, KAPPA, fit
+from simcomplete._posterior.all_rows.hidden_values import HiddenValues
 from simcomplete._posterior.all_rows.members import FeatureUnits, OverFeatures
 from simcomplete._posterior.all_rows.mixture import RowsMixture
+from simcomplete._posterior.all_rows.pair_errors import PairErrors
+from simcomplete._posterior.all_rows.scored_pairs import RowMoments, ScoredPairs
 from simcomplete._posterior.all_rows.tilt import estimate_tilt
-from simcomplete._posterior.method import fit_all_rows
+from simcomplete._posterior.incomplete_rows import fit_all_rows
 from simcomplete.errors import InputError
 
 
@@ -34,16 +35,16 @@ def fitted():
 def test_rows_lose_at_most_half_and_copies_lose_the_same():
     X = with_gaps(drawn())
     X[1] = X[0]
-    lost = LostValues.of(X, None, np.random.default_rng(0))
+    lost = HiddenValues.of(X, None, np.random.default_rng(0))
     gone = ~np.isnan(X) & np.isnan(lost.X)
     assert 0 < gone.sum() <= 0.25 * (~np.isnan(X)).sum()
     assert (gone.sum(axis=1) <= 0.5 * (~np.isnan(X)).sum(axis=1)).all()
     np.testing.assert_array_equal(gone[0], gone[1])
-    np.testing.assert_array_equal(gone[lost.judged], lost.lost)
-    np.testing.assert_array_equal(lost.truth[lost.lost], X[lost.judged][lost.lost])
-    assert not (0 in lost.judged and 1 in lost.judged)
+    np.testing.assert_array_equal(gone[lost.scored], lost.lost)
+    np.testing.assert_array_equal(lost.truth[lost.lost], X[lost.scored][lost.lost])
+    assert not (0 in lost.scored and 1 in lost.scored)
     assert (~np.isnan(lost.X)).any(axis=0).all()
-    assert LostValues.of(X[:5], None, np.random.default_rng(0)) is None
+    assert HiddenValues.of(X[:5], None, np.random.default_rng(0)) is None
 
 
 def test_a_model_over_features_is_the_m_step_of_the_transposed_table():
@@ -66,6 +67,17 @@ def test_a_model_over_features_is_the_m_step_of_the_transposed_table():
     centre = Y[i, at].mean()
     theta = np.linalg.solve(second + np.diag([*factors.ridge, 1e-3]), z[at].T @ (Y[i, at] - centre))
     np.testing.assert_allclose(found.mean[i, ~at], centre + z[~at] @ theta, rtol=1e-8)
+    # And its variance: noise drawn to the usual one, loadings and scores that are uncertain.
+    A = second + np.diag([*factors.ridge, 1e-3])
+    residual = np.sum((Y[i, at] - centre) ** 2) - (z[at].T @ (Y[i, at] - centre)) @ theta
+    noise = max((residual + KAPPA * member.variance) / (at.sum() + KAPPA), FLOOR * member.variance)
+    for f in np.flatnonzero(~at):
+        own, uncertain = np.zeros((4, 4)), np.zeros((3, 3))
+        own[np.triu_indices(4)] = member.moments[f]
+        uncertain[np.triu_indices(3)] = member.spread[f]
+        own, uncertain = (M + np.triu(M, 1).T for M in (own, uncertain))
+        expected = noise * (1 + np.sum(np.linalg.inv(A) * own)) + theta[:3] @ uncertain @ theta[:3]
+        assert found.variance[i, f] == pytest.approx(expected, rel=1e-8)
     alone = member.expect(Y[i : i + 1], np.ones(1))
     np.testing.assert_allclose(alone.mean[0], found.mean[i], rtol=1e-9)
 
@@ -100,17 +112,16 @@ def test_values_missing_at_random_are_not_tilted():
 
 def test_the_best_weight_is_that_of_the_truth():
     X = drawn(60)
-    lost = LostValues.of(with_gaps(X), None, np.random.default_rng(0))
+    lost = HiddenValues.of(with_gaps(X), None, np.random.default_rng(0))
     others = np.arange(60)
-    pairs = JudgedPairs.of(lost, others, X, np.ones(16))
+    pairs = ScoredPairs.of(lost, others, X, np.ones(16))
     right = RowMoments.of(lost.truth, np.zeros_like(lost.truth))
     wrong = RowMoments.of(np.roll(lost.truth, 1, axis=0), np.ones_like(lost.truth))
     assert pairs.best_weight(right, wrong) == 1.0
     assert pairs.best_weight(wrong, right) == 0.0
     np.testing.assert_allclose(pairs.gaps(pairs.products(right.mean), pairs.sums(right.square)), 0.0, atol=1e-12)
-    errors = PairErrors.of(pairs.ratios(wrong), pairs.ratios(wrong), lost.known.mean(axis=1), pairs.pairs)
-    assert errors.exponent == 0.0
-    assert (np.diff(errors.quantiles) >= 0).all()
+    errors = PairErrors.of(lost, others, X, wrong, np.zeros((16, 1)))
+    assert (np.diff(errors.quantiles) >= 0).all() and errors.quantiles[900] > 0
 
 
 def test_vectors_of_fitted_rows_are_those_found_and_values_are_kept(fitted):
@@ -164,7 +175,10 @@ def test_restricted_to_all_features_is_the_similarity():
     np.testing.assert_allclose(low, wanted[0], atol=1e-6)
     np.testing.assert_allclose(high, wanted[1], atol=1e-6)
     per_row = np.broadcast_to(every, X.shape)
-    np.testing.assert_allclose(done.restricted(per_row, rows=[3], cols=[4, 5]), S[3:4, 4:6])
+    found = done.restricted(per_row, rows=[3], cols=[4, 5], mechanism="auto")
+    np.testing.assert_allclose(found, S[3:4, 4:6])
+    as_lost = done.restricted(every, rows=[3], cols=[4, 5], mechanism="random")
+    np.testing.assert_allclose(done.restricted(per_row, rows=[3], cols=[4, 5]), as_lost)  # what each row once had
 
 
 def test_restricted_says_what_it_needs():

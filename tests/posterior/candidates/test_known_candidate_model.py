@@ -8,6 +8,7 @@ from plain_candidates import Simulated, vectors
 
 import simcomplete as sc
 from simcomplete._posterior.candidates import fitting, model
+from simcomplete._posterior.candidates import source as pool_of
 from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._posterior.shared.lengths import first_best
 from simcomplete._rows.table import HeldRows
@@ -136,8 +137,8 @@ def test_candidates_that_may_change_are_the_models_own():
 
 def test_wide_rows_are_changed_with_evenly_spaced_ones(monkeypatch):
     monkeypatch.setattr("simcomplete._posterior.candidates.moments.WIDE", 5)
-    monkeypatch.setattr(fitting, "POOL_ROWS", 4)
-    monkeypatch.setattr(fitting, "POOL_VALUES", 4 * 6)
+    monkeypatch.setattr(pool_of, "POOL_ROWS", 4)
+    monkeypatch.setattr(pool_of, "POOL_VALUES", 4 * 6)
     P, Q = data(n=50)
     fitted = CandidateModel.fit(
         HeldRows(P[:45]), ~np.isnan(Q), rng=np.random.default_rng(0), effort="fast", growing=True
@@ -159,14 +160,14 @@ def test_wide_rows_are_changed_with_evenly_spaced_ones(monkeypatch):
 )
 def test_how_many_rows_a_pool_holds(n, d, size):
     """2000 rows at least and all up to 2^22 values; where it is a part, no more than 4000 rows."""
-    assert fitting.pool_size(n, d) == size
+    assert pool_of.pool_size(n, d) == size
 
 
 def test_a_pool_that_is_a_part_is_drawn_and_kept_in_order(monkeypatch):
-    monkeypatch.setattr(fitting, "POOL_ROWS", 20)
-    monkeypatch.setattr(fitting, "POOL_VALUES", 1)
+    monkeypatch.setattr(pool_of, "POOL_ROWS", 20)
+    monkeypatch.setattr(pool_of, "POOL_VALUES", 1)
     P, _ = data()
-    pool = fitting.Pool.draw(HeldRows(P), np.random.default_rng(2))
+    pool = pool_of.Pool.draw(HeldRows(P), np.random.default_rng(2))
     positions = np.sort(np.random.default_rng(2).choice(44, 20, replace=False))
     assert pool.positions.tolist() == positions.tolist()
     assert not pool.whole
@@ -185,7 +186,7 @@ def test_copies_of_held_out_candidates_are_gone_unless_too_few_are_left():
     for copies, gone in ((5, 6), (6, 1)):  # of twelve rows: six gone are no more than half, seven are
         Y = P.copy()
         Y[4 : 5 + copies] = np.outer(np.arange(1, copies + 2), P[4])
-        pool = fitting.Pool.draw(HeldRows(Y), np.random.default_rng(0))
+        pool = pool_of.Pool.draw(HeldRows(Y), np.random.default_rng(0))
         for seed in range(40):
             drawn = fitting.SimulatedQueries.draw(pool, masks, 1, np.random.default_rng(seed))
             if 4 <= drawn.excluded[0] < 5 + copies:
@@ -197,7 +198,7 @@ def test_copies_of_held_out_candidates_are_gone_unless_too_few_are_left():
 
 def test_others_and_held_out_rows_are_no_more_than_wanted(monkeypatch):
     monkeypatch.setattr(fitting, "OTHERS", 9)
-    pool = fitting.Pool.draw(HeldRows(data()[0]), np.random.default_rng(0))
+    pool = pool_of.Pool.draw(HeldRows(data()[0]), np.random.default_rng(0))
     drawn = fitting.SimulatedQueries.draw(pool, np.ones((2, 6), dtype=bool), 5, np.random.default_rng(0))
     assert drawn.truth.shape == (5, 9)
     assert drawn.observed.all()

@@ -296,4 +296,4 @@ def test_candidates_tell_their_rows_and_neighbours(kept):
     rows = source.neighbour_rows(Nearest(np.array([[6, 1], [1, 4]]), np.ones((2, 2)), np.ones((2, 2))), ("raw",))
     assert rows.n == 3
     np.testing.assert_allclose(rows.rows["raw"][rows.near.ids], P[[[6, 1], [1, 4]]] / 2)
-    np.testing.assert_allclose(rows.squares["raw"], rows.rows["raw"] ** 2)
+    np.testing.assert_allclose(rows.squares("raw"), rows.rows["raw"] ** 2)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete._posterior.candidates import fitting
+from simcomplete._posterior.candidates import source as pool_of
 from simcomplete._rows.dask import DaskRows
 from simcomplete._rows.derived import UnitRows
 
@@ -15,8 +15,8 @@ da = pytest.importorskip("dask.array")
 def test_the_same_as_by_block_and_little_comes_here(digits, hide, monkeypatch, streaming, effort):
     P, Q = digits[:600], hide(digits[600:640], 0.7)
     streaming()
-    monkeypatch.setattr(fitting, "POOL_VALUES", 200 * 64)
-    monkeypatch.setattr(fitting, "POOL_ROWS", 100)
+    monkeypatch.setattr(pool_of, "POOL_VALUES", 200 * 64)
+    monkeypatch.setattr(pool_of, "POOL_ROWS", 100)
     expected = sc.complete(P, Q, method="posterior", effort=effort)
     read = DaskRows.read
     brought = []

@@ -5,11 +5,12 @@ import pytest
 
 import simcomplete as sc
 from simcomplete._posterior.candidates import fitting
+from simcomplete._posterior.candidates import source as pool_of
 from simcomplete._rows.derived import UnitRows
 from simcomplete._rows.xp import to_numpy
 
 # Some candidates here are constant, or nearly.
-pytestmark = pytest.mark.filterwarnings("ignore:all rows are nearly alike")
+pytestmark = pytest.mark.filterwarnings("ignore:all rows are nearly equal")
 
 EFFORTS = ["full", "fast", "best"]
 CLOSE = {"rtol": 0, "atol": 1e-10}
@@ -110,8 +111,8 @@ def test_a_pool_that_is_not_all_of_them(data, kind, effort, tmp_path, monkeypatc
     """Of more candidates a pool is drawn: the same one, whatever they are, and the answer is nearly as good."""
     P, Q = data
     whole = sc.complete(P, Q, method="posterior", effort=effort).choice["expected_squared_error"]
-    monkeypatch.setattr(fitting, "POOL_VALUES", 150 * 64)
-    monkeypatch.setattr(fitting, "POOL_ROWS", 10)
+    monkeypatch.setattr(pool_of, "POOL_VALUES", 150 * 64)
+    monkeypatch.setattr(pool_of, "POOL_ROWS", 10)
     kept = sc.complete(P, Q, method="posterior", effort=effort)
     assert kept.choice["expected_squared_error"] == pytest.approx(whole, rel=0.5)
     streaming()

@@ -5,6 +5,7 @@ import pytest
 
 import simcomplete as sc
 from simcomplete._posterior.candidates import fitting, model, moments
+from simcomplete._posterior.candidates import source as pool_of
 from simcomplete._posterior.candidates.source import Candidates, no_positions
 from simcomplete._posterior.shared.rows import unit_rows
 from simcomplete._rows.budget import working_memory
@@ -109,8 +110,8 @@ def test_candidates_that_are_zero_have_a_diagonal_of_their_own(data, streaming):
 def test_no_more_than_a_block_is_read_at_once(data, monkeypatch, streaming):
     P, Q, _ = data
     streaming()
-    monkeypatch.setattr(fitting, "POOL_VALUES", 200 * 64)
-    monkeypatch.setattr(fitting, "POOL_ROWS", 100)
+    monkeypatch.setattr(pool_of, "POOL_VALUES", 200 * 64)
+    monkeypatch.setattr(pool_of, "POOL_ROWS", 100)
     source = Slices(np.repeat(P, 5, axis=0))
     sc.complete(source, Q, method="posterior", effort="fast", memory="200 KiB")
     assert source.most < 500
@@ -121,8 +122,8 @@ def test_copies_of_held_out_candidates_do_not_help_them(data, pool, monkeypatch,
     # Every candidate twice: the simulated queries would find themselves, and the expected error would be far too small.
     P, Q, _ = data
     streaming()
-    monkeypatch.setattr(fitting, "POOL_VALUES", pool)
-    monkeypatch.setattr(fitting, "POOL_ROWS", 100)
+    monkeypatch.setattr(pool_of, "POOL_VALUES", pool)
+    monkeypatch.setattr(pool_of, "POOL_ROWS", 100)
     once, twice = (
         sc.complete(rows, Q, method="posterior", effort="fast").choice["expected_squared_error"]
         for rows in (P, np.vstack([P, P]))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 
 import simcomplete as sc
-from simcomplete._posterior.same_rows.crowd import Crowd, evident_below
+from simcomplete._posterior.same_rows.density import StrangerDensity, evident_below
 from simcomplete._posterior.same_rows.evidence import pairs_at
 from simcomplete._posterior.same_rows.near_pairs import ScaledTable, remarkable
 from simcomplete.errors import InputError
@@ -117,8 +117,8 @@ def test_strangers_of_a_uniform_cloud_are_counted():
     rng = np.random.default_rng(5)
     table = ScaledTable.of(rng.random((800, 4)))
     partners = table.partners(2)
-    crowd = Crowd.of(table, partners, rng)
-    strangers = np.exp(pairs_at(table, np.arange(800), partners, 0).strangers(crowd))
+    density = StrangerDensity.of(table, partners, rng)
+    strangers = np.exp(pairs_at(table, np.arange(800), partners, 0).strangers(density))
     for t in (0.03, 0.1, 0.3):
         assert np.mean(strangers < t) < 1.6 * t
     assert evident_below(np.log(strangers)) < -4

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from simcomplete._posterior.shared import lengths as holdout
-from simcomplete._posterior.shared import rows
+from simcomplete._posterior.shared import neighbours, rows
 from simcomplete._posterior.shared.neighbours import Nearest, Probes, nearest_candidates, smoothing, sparse_weights
 from simcomplete._posterior.shared.rows import Vectors, check_settings, diagonal_deficit, typical_length
 from simcomplete.errors import InputError
@@ -121,6 +121,21 @@ def test_nearest_candidates_in_a_loop(xp, repeated, since):
         np.testing.assert_allclose(found.energies[i], [np.sum(unit[j, observed[i]] ** 2) for j in order])
     few = moved.nearest(there, squares, 3)
     assert few.ids.shape == (5, 3)
+
+
+def test_cosines_half_way_are_rounded_anew_up_to_two_steps_below_the_last(monkeypatch):
+    """Only those that can matter: beside the last neighbour that is kept."""
+    step = neighbours.RESOLUTION
+    monkeypatch.setattr(neighbours, "row_blocks", lambda n, _: asked.append(n) or [slice(0, n)])
+    asked = []
+    probes = Probes.of(np.ones((1, 1)), np.ones((1, 1), dtype=bool))
+    unit = np.ones((6, 1))
+    steps = np.array([[9.0, 8.0, 7.0, 6.0, 5.0, -np.inf]])
+    halves = np.array([[9.5, 8.5, 7.5, 6.5, 5.5, 0.5]])
+    halves[0, 1] = 8.2  # no rounding error carries this one to another step
+    changed = probes._settle(halves.copy(), steps, np.array([[8.0]]), unit, unit**2)
+    assert asked == [3] and changed  # 9, 7 and 6: 5 is too far down
+    assert steps.tolist() == [[step, 8.0, step, step, 5.0, -np.inf]]
 
 
 def test_nearest_are_all_but_one_at_most():

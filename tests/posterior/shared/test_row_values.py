@@ -7,7 +7,7 @@ from simcomplete._posterior.all_rows.select import RowsCompletion
 from simcomplete._posterior.all_rows.split import CompleteRowsModel
 from simcomplete._posterior.candidates.covariance import Dense, LowRank, conditional_variances
 from simcomplete._posterior.candidates.model import CandidateModel
-from simcomplete._posterior.method import fit_rows
+from simcomplete._posterior.incomplete_rows import fit_rows
 from simcomplete._rows.table import HeldRows
 
 
@@ -41,11 +41,11 @@ def test_values_are_found_again_in_the_units_of_the_rows(kind):
     assert isinstance(model, wanted)
     found, missing = model.values(X), np.isnan(X)
     np.testing.assert_array_equal(found.mean[~missing], X[~missing])
-    assert not found.variance[~missing].any()
-    assert (found.variance[missing] > 0).all()
+    assert not found.std[~missing].any()
+    assert (found.std[missing] > 0).all()
     error = found.mean[missing] - truth[missing]
     assert np.sqrt(np.mean(error**2)) < 0.4  # the features' deviation is about 1.4
-    assert 0.1 < np.mean(error**2) / np.mean(found.variance[missing]) < 10  # models learn lengths, not this level
+    assert 0.1 < np.mean(error**2) / np.mean(found.std[missing] ** 2) < 10  # models learn lengths, not this level
 
 
 @pytest.mark.parametrize("kind", ["all rows", "full"])
@@ -55,7 +55,7 @@ def test_units_do_not_matter(kind):
     larger, _ = a_model(kind, 1000 * truth)
     one, other = model.values(X), larger.values(1000 * X)
     np.testing.assert_allclose(other.mean, 1000 * one.mean, rtol=1e-6)
-    np.testing.assert_allclose(other.variance, 1e6 * one.variance, rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(other.std, 1000 * one.std, rtol=1e-5, atol=1e-9)
 
 
 def test_rows_by_themselves_and_together_have_the_same_values():
@@ -64,7 +64,7 @@ def test_rows_by_themselves_and_together_have_the_same_values():
     for row in (0, 250):
         alone = model.values(X[row : row + 1])
         np.testing.assert_allclose(alone.mean[0], together.mean[row], rtol=1e-9)
-        np.testing.assert_allclose(alone.variance[0], together.variance[row], rtol=1e-9)
+        np.testing.assert_allclose(alone.std[0], together.std[row], rtol=1e-9)
     assert model.values(X[:0]).mean.shape == (0, 12)
 
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from simcomplete._posterior.candidates.covariance import Dense
+from simcomplete._posterior.values import holdout as holdout_module
 from simcomplete._posterior.values import members as members_module
 from simcomplete._posterior.values import model as model_module
-from simcomplete._posterior.values import rehearsal as rehearsal_module
 from simcomplete._posterior.values.draws import JointDraws
+from simcomplete._posterior.values.holdout import ValueHoldout, shrunk_level
 from simcomplete._posterior.values.members import CandidateMembers, Expectations
 from simcomplete._posterior.values.model import StandardUnits, ValueModel, masks_to_expect
-from simcomplete._posterior.values.rehearsal import Rehearsal, shrunk_level
 from simcomplete._posterior.values.stacking import stacked_weights
 
 NAN = np.nan
@@ -38,7 +38,8 @@ def test_weights_by_the_normal_equations():
     size = 50 * np.mean(A**2, axis=1)
     w = np.linalg.solve(A @ A.T + np.diag(size), A @ truth + size * [1, 0])
     assert (w > 0).all()
-    np.testing.assert_allclose(stacked_weights(A, truth), w, rtol=1e-10)
+    for unit in (1.0, 1e-9, 1e9):
+        np.testing.assert_allclose(stacked_weights(unit * A, unit * truth), w, rtol=1e-9)
     assert stacked_weights(np.stack([truth, -3 * truth]), truth)[1] == pytest.approx(0.0, abs=1e-12)
 
 
@@ -46,51 +47,51 @@ def test_hidden_values_are_those_that_were_there():
     X = correlated(80)
     X[40:, :2] = NAN
     masks = np.array([[True, False, False, True, True]])
-    found = Rehearsal.of(X, masks, np.random.default_rng(0))
+    found = ValueHoldout.of(X, masks, np.random.default_rng(0))
     hidden = ~np.isnan(found.truth)
-    assert len(found.judged) == 20 and len(set(found.judged)) == 20
-    assert (found.judged < 40).all()  # complete rows first
+    assert len(found.held_out) == 20 and len(set(found.held_out)) == 20
+    assert (found.held_out < 40).all()  # complete rows first
     np.testing.assert_array_equal(hidden, np.tile(~masks[0], (20, 1)))
-    np.testing.assert_array_equal(found.truth[hidden], X[found.judged][hidden])
-    assert np.isnan(found.rows[found.judged][hidden]).all()
+    np.testing.assert_array_equal(found.truth[hidden], X[found.held_out][hidden])
+    assert np.isnan(found.rows[found.held_out][hidden]).all()
     again = found.rows.copy()
-    again[found.judged] = np.where(hidden, found.truth, again[found.judged])
+    again[found.held_out] = np.where(hidden, found.truth, again[found.held_out])
     np.testing.assert_array_equal(again, X)
 
 
 def test_incomplete_rows_lose_half_at_most_and_complete_ones_keep_one_value():
     X = correlated(60, d=8)
     X[:, 0] = NAN
-    found = Rehearsal.of(X, np.zeros((1, 8), dtype=bool), np.random.default_rng(0))
+    found = ValueHoldout.of(X, np.zeros((1, 8), dtype=bool), np.random.default_rng(0))
     np.testing.assert_array_equal((~np.isnan(found.truth)).sum(axis=1), 3)  # of seven
-    whole = Rehearsal.of(correlated(60, d=8), np.zeros((1, 8), dtype=bool), np.random.default_rng(0))
+    whole = ValueHoldout.of(correlated(60, d=8), np.zeros((1, 8), dtype=bool), np.random.default_rng(0))
     np.testing.assert_array_equal((~np.isnan(whole.truth)).sum(axis=1), 7)
 
 
 def test_too_little_to_hide():
-    few = Rehearsal.of(correlated(19), np.zeros((1, 5), dtype=bool), np.random.default_rng(0))
+    few = ValueHoldout.of(correlated(19), np.zeros((1, 5), dtype=bool), np.random.default_rng(0))
     assert few is None  # a quarter of the rows is under five
-    assert Rehearsal.of(correlated(20), np.zeros((1, 5), dtype=bool), np.random.default_rng(0)) is None  # 20 values
-    assert Rehearsal.of(correlated(32), np.zeros((1, 5), dtype=bool), np.random.default_rng(0)) is not None  # 32
-    assert Rehearsal.of(correlated(400), np.ones((1, 5), dtype=bool), np.random.default_rng(0)) is None
+    assert ValueHoldout.of(correlated(20), np.zeros((1, 5), dtype=bool), np.random.default_rng(0)) is None  # 20 values
+    assert ValueHoldout.of(correlated(32), np.zeros((1, 5), dtype=bool), np.random.default_rng(0)) is not None  # 32
+    assert ValueHoldout.of(correlated(400), np.ones((1, 5), dtype=bool), np.random.default_rng(0)) is None
 
 
 def test_a_feature_that_nobody_has_any_more_comes_back():
     X = correlated(60)
-    X[15:, 4] = NAN  # fifteen rows have it, all complete: they are judged first
-    found = Rehearsal.of(X, np.array([[True, True, False, False, False]]), np.random.default_rng(0))
+    X[15:, 4] = NAN  # fifteen rows have it, all complete: they come first
+    found = ValueHoldout.of(X, np.array([[True, True, False, False, False]]), np.random.default_rng(0))
     assert np.isnan(found.truth[:, 4]).all()
     np.testing.assert_array_equal(found.rows[:15, 4], X[:15, 4])
     assert not np.isnan(found.truth[:, 2]).any()
 
 
 def test_many_rows_are_rehearsed_with_some(monkeypatch):
-    monkeypatch.setattr(rehearsal_module, "ROWS", 50)
-    monkeypatch.setattr(rehearsal_module, "JUDGED", 10)
+    monkeypatch.setattr(holdout_module, "ROWS", 50)
+    monkeypatch.setattr(holdout_module, "MAX_HELD_OUT", 10)
     X = correlated(200)
-    found = Rehearsal.of(X, np.array([[True, False, False, False, True]]), np.random.default_rng(0))
-    assert found.rows.shape == (50, 5) and len(found.judged) == 10
-    kept = found.rows[np.setdiff1d(np.arange(50), found.judged)]
+    found = ValueHoldout.of(X, np.array([[True, False, False, False, True]]), np.random.default_rng(0))
+    assert found.rows.shape == (50, 5) and len(found.held_out) == 10
+    kept = found.rows[np.setdiff1d(np.arange(50), found.held_out)]
     assert all((row == X).all(axis=1).any() for row in kept)
 
 
@@ -111,7 +112,7 @@ def test_levels_stretch_deviations_to_the_errors():
     truth = rng.standard_normal((400, 2))
     truth[:, 1] = np.where(np.arange(400) < 15, truth[:, 1], NAN)
     mean, variance = np.nan_to_num(truth) + [[0.2, 0.4]] * rng.choice([-1, 1], (400, 2)), np.full((400, 2), 0.01)
-    found = Rehearsal(np.zeros((400, 2)), np.arange(400), truth)
+    found = ValueHoldout(np.zeros((400, 2)), np.arange(400), truth)
     weights, level = found.learn(Told(mean, variance))
     hidden = ~np.isnan(truth)
     w = stacked_weights(np.stack([mean, 0 * mean])[:, hidden], truth[hidden])
@@ -132,7 +133,7 @@ def test_levels_have_bounds_and_one_member_needs_no_weights():
         def expect(self, Z):
             return Expectations(np.zeros((1, 40, 1)), np.zeros((40, 1)))
 
-    weights, level = Rehearsal(truth, np.arange(40), truth).learn(Alone(truth, truth))
+    weights, level = ValueHoldout(truth, np.arange(40), truth).learn(Alone(truth, truth))
     np.testing.assert_array_equal(weights, [1.0])
     np.testing.assert_allclose(level, 20.0)
 
@@ -180,9 +181,9 @@ def test_samples_are_about_the_expected_values(monkeypatch):
     rows = X[:9]
     found, drawn = model.values(rows), model.sample(rows, 2000, np.random.default_rng(1))
     np.testing.assert_array_equal(drawn[:, ~np.isnan(rows)], np.tile(rows[~np.isnan(rows)], (2000, 1)))
-    np.testing.assert_allclose(drawn.mean(axis=0)[0, 1], found.mean[0, 1], atol=0.1 * np.sqrt(found.variance[0, 1]))
-    np.testing.assert_allclose(drawn.std(axis=0)[0, 1], np.sqrt(found.variance[0, 1]), rtol=0.1)
-    assert not found.variance[~np.isnan(rows)].any()
+    np.testing.assert_allclose(drawn.mean(axis=0)[0, 1], found.mean[0, 1], atol=0.1 * found.std[0, 1])
+    np.testing.assert_allclose(drawn.std(axis=0)[0, 1], found.std[0, 1], rtol=0.1)
+    assert not found.std[~np.isnan(rows)].any()
     monkeypatch.setattr(model_module, "KEPT_ROWS", 20)
     assert ValueModel.fit(X, np.random.default_rng(0)).rows.shape == (20, 5)
 
@@ -213,3 +214,40 @@ def test_members_are_conditional_means_of_several_shrinkages(monkeypatch):
     C = shrunk(0.1)
     given = C[np.ix_(u, u)] - C[np.ix_(u, o)] @ np.linalg.solve(C[np.ix_(o, o)], C[np.ix_(o, u)])
     np.testing.assert_allclose(found.variance[:6][:, u], np.tile(np.diag(given), (6, 1)), rtol=1e-8)
+
+
+def test_members_with_neighbours_have_five_and_twenty_of_them(monkeypatch):
+    """The effective number of neighbours that every member smooths over, and the shrinkage it conditions with."""
+    asked, deltas = [], []
+    weights, means = members_module.smoothing_weights, members_module.ConditionalMeans
+
+    def noted(space, queries, delta):
+        deltas.append((space.name, delta))
+        return means(space, queries, delta)
+
+    monkeypatch.setattr(members_module, "smoothing_weights", lambda near, k: asked.append(k) or weights(near, k))
+    monkeypatch.setattr(members_module, "ConditionalMeans", noted)
+    Z = correlated(3, seed=1)
+    Z[:, 2] = NAN
+    CandidateMembers.fit(correlated(200)).expect(Z)
+    assert asked == [5.0, 20.0]
+    assert deltas == [("raw", 0.3), ("raw", 0.1), ("raw", 0.03), ("raw", 0.005), ("unit", 0.1)]
+
+
+def test_another_model_than_the_rehearsed_one_has_all_members_alike(monkeypatch):
+    X = correlated(200)
+    X[::2, 1] = np.nan
+    counts = iter([1, 2])
+
+    class Elected:
+        def __init__(self):
+            self.count = next(counts)
+
+        def expect(self, Z):
+            return Expectations(np.stack([np.nan_to_num(Z) + k for k in range(self.count)]), np.ones(Z.shape))
+
+    monkeypatch.setattr(model_module, "fit_members", lambda *_: Elected())
+    model = ValueModel.fit(X, np.random.default_rng(0))
+    np.testing.assert_array_equal(model.weights, [0.5, 0.5])
+    found = model.values(X[:1])
+    assert found.mean[0, 1] == pytest.approx(0.5 * model.units.deviation[1] + model.units.mean[1])

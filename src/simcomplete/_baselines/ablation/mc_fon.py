@@ -7,7 +7,7 @@ never enforced, so negative eigenvalues stay (with it, the problem would be `smc
 
 variant="careful"  the optimum in closed form: the r eigenvalues of S0 largest in absolute value (Eckart-Young).
 variant="paper"    the printed box, T times: W <- W - gamma 2 (W H^T - S0) H, then H <- H - gamma 2 (W H^T - S0) W.
-                   The second gradient deficits a transpose, (W H^T - S0)^T W, and so is none unless W H^T is symmetric.
+                   The second gradient lacks a transpose, (W H^T - S0)^T W, and so is none unless W H^T is symmetric.
                    Nothing holds it there: even from W = H, one factor comes to shrink while the other grows without
                    bound, the objective levels off (on the test data at 65 to 90, where the optimum is 13), and once the
                    growing factor is too large for the step it explodes. The result is the symmetric part of W H^T.
@@ -17,7 +17,7 @@ variant    "careful" or "paper"
 step       "paper": gamma, 0.001 as there; where it cannot settle the run ends with a warning and the best pair
 start      "paper": two (n, rank) arrays W and H to start from; else random
 max_iter   "paper": most iterations; 10 000 as in the paper
-tol        "paper": stop where the objective stands still within this share of |S0|_F^2; 0 makes all iterations
+tol        "paper": stop where the objective changes by less than this share of |S0|_F^2; 0 makes all iterations
 time_limit "paper": seconds for the iterations
 callback   "paper": ``callback(iteration, facts)`` after every one; something true ends the run
 ========== ==================================================================================================
@@ -71,9 +71,9 @@ def largest_in_size(operator: Operator, rank: int, seed: int = 0) -> tuple[Vecto
     array([ 3., -2.])
     """
     n = operator.n
-    found = largest_by_products(operator, rank, seed, in_size=True) if n > LARGE and rank <= n // 20 else None
-    if found is not None:
-        w, U = found[0], np.asarray(to_numpy(found[1]))
+    result = largest_by_products(operator, rank, seed, in_size=True) if n > LARGE and rank <= n // 20 else None
+    if result is not None:
+        w, U = result[0], np.asarray(to_numpy(result[1]))
     else:
         S = np.asarray(to_numpy(operator.dense()))
         if 2 * rank < n:  # both ends, each alone
@@ -131,10 +131,10 @@ def descend_as_published(
 
     def stop(facts: Facts, recent: Any) -> Status | None:
         if facts["objective"] > EXPLODED * max(scale, start.objective):
-            told = f"the objective exploded to {facts['objective']:.1e}; this is the best before: use a smaller step"
-            return Status("diverged", told, ok=False)
+            message = f"the objective exploded to {facts['objective']:.1e}; this is the best before: use a smaller step"
+            return Status("diverged", message, ok=False)
         if tol > 0 and len(recent) == RECENT and max(recent) - min(recent) <= tol * scale:
-            return Status("converged", f"the objective stands still within tol={tol:g} of |S0|^2")
+            return Status("converged", f"the objective changes by less than tol={tol:g} of |S0|^2")
         if tol == 0 and facts["iteration"] >= limits.max_iter:
             return Status("computed", f"all {limits.max_iter} iterations made, as asked for with tol=0")
         return None

@@ -112,8 +112,10 @@ def threshold_as_published(S0: Matrix, tau: float, tol: float, limits: Limits) -
     def stop(facts: Facts, recent: Any) -> Status | None:
         if facts["change"] > tol:
             return None
-        told = f"after {facts['iteration']:.0f} iterations nothing changes: max(Sigma, tau) is idempotent, so this is "
-        return Status("converged", f"{told}S0 with no singular value below tau={tau:g}")
+        message = (
+            f"after {facts['iteration']:.0f} iterations nothing changes: max(Sigma, tau) is idempotent, so this is "
+        )
+        return Status("converged", f"{message}S0 with no singular value below tau={tau:g}")
 
     return iterate(ThresholdedIterate(S0), step, measure=lambda here: {"change": here.change}, stop=stop, limits=limits)
 

@@ -15,7 +15,7 @@ step       t, 1/2 when left out; "paper": gamma, 0.001 as there. It cannot settl
 tau        "paper": the threshold; the paper gives none for this method, 1e-4 for another
 start      an (n, rank) array to start from; else 0 for "careful", random for "paper"
 max_iter   most iterations; 10 000 as in the paper
-tol        stop where S changes by less than this share of |S0|_F; "paper": where the objective stands still within it
+tol        stop where S changes by less than this share of |S0|_F; "paper": where the objective changes by less
 time_limit seconds for the iterations
 callback   ``callback(iteration, facts)`` after every one; something true ends the run
 ========== ==================================================================================================
@@ -164,7 +164,7 @@ def distance(V: Array, U: Array) -> float:
 
 
 def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
-    """Wire SMC_GD, and judge the answer by SMCNN's certificate: the problem is the same."""
+    """Wire SMC_GD, and check the answer by SMCNN's certificate: the problem is the same."""
     variant = params["variant"]
     gamma = float({"careful": 0.5, "paper": 1e-3}[variant] if params["step"] is None else params["step"])
     if variant == "careful" and gamma > 0.5:

@@ -84,10 +84,10 @@ def iterate_as_published(
 
     def stop(facts: Facts, recent: Any) -> Status | None:
         if facts["objective"] > EXPLODED * max(problem.scale, start.objective):
-            told = f"the objective exploded to {facts['objective']:.1e}; this is the best before: use a smaller step"
-            return Status("diverged", told, ok=False)
+            message = f"the objective exploded to {facts['objective']:.1e}; this is the best before: use a smaller step"
+            return Status("diverged", message, ok=False)
         if tol > 0 and len(recent) == RECENT and max(recent) - min(recent) <= tol * problem.scale:
-            return Status("converged", f"the objective stands still within tol={tol:g} of |S0|^2")
+            return Status("converged", f"the objective changes by less than tol={tol:g} of |S0|^2")
         if tol == 0 and facts["iteration"] >= limits.max_iter:
             return Status("computed", f"all {limits.max_iter} iterations made, as asked for with tol=0")
         return None

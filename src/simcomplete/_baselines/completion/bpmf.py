@@ -44,7 +44,8 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
         draws = Draws.random(settings.rng)
         try:
             U, V = first_factors(params["start"], data, rank, settings.rng)
-            found = sample(data, U, V, beta, within, draws, burn_in=burn_in, b0=b0, ddof=params["ddof"])
+            with np.errstate(over="ignore", invalid="ignore"):  # the driver checks what comes out
+                found = sample(data, U, V, beta, within, draws, burn_in=burn_in, b0=b0, ddof=params["ddof"])
         except np.linalg.LinAlgError as error:
             raise InputError(f"a precision is not positive definite with unit={data.unit:g}; use 'auto'") from error
         state, status = found.state, found.status

@@ -116,10 +116,14 @@ def draw_rows(R: Matrix, masks: Patterns | None, side: Side, other: Matrix, beta
         return Side(shared(side.Lam + beta * (other.T @ other), b, eps), side.mu, side.Lam)
     r = other.shape[1]
     base, some = side.Lam + beta * (other[masks.always].T @ other[masks.always]), other[~masks.always]
-    squares = (some[:, :, None] * some[:, None, :]).reshape(len(some), r * r)
+    # V_O^T V_O is symmetric: one product makes one triangle of it for every mask.
+    i, j = np.tril_indices(r)
+    squares = some[:, i] * some[:, j]
+    place = np.empty((r, r), dtype=np.intp)
+    place[i, j] = place[j, i] = np.arange(len(i))
     out = np.empty_like(b)
     for first in range(0, len(masks.groups), CHUNK):
-        A = base + beta * (masks.masks[first : first + CHUNK] @ squares).reshape(-1, r, r)
+        A = base + beta * (masks.masks[first : first + CHUNK] @ squares)[:, place]
         groups = masks.groups[first : first + CHUNK]
         many = [len(group) >= SHARED for group in groups]
         for k in np.flatnonzero(many):

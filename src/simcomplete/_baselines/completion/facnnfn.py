@@ -143,10 +143,10 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
         rank = min(settings.rank_or(100), *data.values.shape)
         shape, start = data.values.shape, params["start"]
         W, H = random_factors(shape, rank, settings.rng) if start is None else given_pair(start, shape)
-        found = solver(data, settings.penalty, W, H, within, tol)
+        result = solver(data, settings.penalty, W, H, within, tol)
         # The line search never goes up, so the last point is the best.
         used = {"penalty": settings.penalty, "rank": W.shape[1]}
-        return ModeFit(found.status, found.history, left=found.state.W, right=found.state.H.T, used=used)
+        return ModeFit(result.status, result.history, left=result.state.W, right=result.state.H.T, used=used)
 
     return complete_by(problem, "facnnfn", params, solve, lambda data: UNITS * largest_singular(data))
 

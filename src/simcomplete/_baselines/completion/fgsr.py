@@ -19,6 +19,7 @@ from simcomplete._baselines.completion.modes import (
     factor_work,
     largest_singular,
 )
+from simcomplete._baselines.completion.reduced import reduced, table_memory
 from simcomplete._baselines.iteration import limits
 from simcomplete._method.iterate import Run
 from simcomplete._method.memory import mode_memory
@@ -34,7 +35,7 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
     """Complete the table or smooth S0 with the variant asked for."""
     variant = params["variant"]
     within, quick = limits(settings, params, "fgsr"), bool(params["accelerate"])
-    # Momentum is judged by the objective, everything else by how much a step changes.
+    # Momentum is checked by the objective, everything else by how much a step changes.
     usual = 1e-5 if quick and variant in ("2/3", "1/2") else 1e-4
     tol = usual if params["tol"] is None else float(params["tol"])
     alpha = float(params["alpha"])
@@ -44,16 +45,21 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
     def solve(data: MaskedMatrix) -> ModeFit:
         rank = min(settings.rank_or(100), *data.values.shape)
         used = {"weight": weight, "rank": rank, "tol": tol}
-        found: Run[Any]
+        result: Run[Any]
         if variant == "admm":
             if data.mode == "S":
-                raise InputError("variant='admm' holds what is observed, and S0 is observed whole; use '2/3' or '1/2'")
-            found = admm(data, rank, weight, within, alpha=alpha, tol=tol)
+                raise InputError("variant='admm' keeps observed entries, and all of S0 is observed; use '2/3' or '1/2'")
+            result = admm(data, rank, weight, within, alpha=alpha, tol=tol)
         elif variant == "p":
-            found = reweighted(data, rank, weight, within, p=p, alpha=alpha, tol=tol)
+            result = reweighted(data, rank, weight, within, p=p, alpha=alpha, tol=tol)
         else:
-            found = palm(data, rank, weight, within, kind=variant, alpha=alpha, rho=rho, tol=tol, accelerate=quick)
-        return ModeFit(found.status, found.history, left=found.state.A, right=found.state.B, used=used)
+            small = reduced(data)
+            given = data if small is None else small.data
+            result = palm(given, rank, weight, within, kind=variant, alpha=alpha, rho=rho, tol=tol, accelerate=quick)
+            if small is not None:
+                X = small.restored(small.last_rows(result.state.A) @ result.state.B)
+                return ModeFit(result.status, result.history, X, used=used)
+        return ModeFit(result.status, result.history, left=result.state.A, right=result.state.B, used=used)
 
     return complete_by(problem, "fgsr", params, solve, largest_singular)
 
@@ -67,9 +73,13 @@ def _memory(s: Sizes, params: Mapping[str, Any]) -> float:
     """Data and what a pair leaves of them; without momentum also what two pairs before leave; some eight pairs."""
     kept = 0.0 if params["accelerate"] else 2.0
     more = {"admm": 6.0, "p": 2.5}.get(params["variant"], kept)
-    on_table = (4.0 + more) * s.n * s.d + 8.0 * min(s.rank, s.n, s.d) * (s.n + s.d) + 2 * min(s.n, s.d) ** 2
-    more = 4.5 if params["variant"] == "p" else kept
-    return mode_memory(s, params, on_table, max(3.0 * s.n**2, (2.0 + more) * s.n**2 + 16.0 * min(s.rank, s.n) * s.n))
+
+    def on_rows(n: int) -> float:
+        return (4.0 + more) * n * s.d + 8.0 * min(s.rank, n, s.d) * (n + s.d) + 2 * min(n, s.d) ** 2
+
+    on_table = on_rows(s.n) if params["variant"] in ("admm", "p") else table_memory(s, 2.2, on_rows)
+    beside = 4.5 if params["variant"] == "p" else kept
+    return mode_memory(s, params, on_table, max(3.0 * s.n**2, (2.0 + beside) * s.n**2 + 16.0 * min(s.rank, s.n) * s.n))
 
 
 METHODS = (
@@ -89,7 +99,7 @@ METHODS = (
             parameter(
                 "variant", "2/3", Words("2/3", "1/2", "admm", "p"), meaning="which quasi-norm, and how it is minimised"
             ),
-            parameter("weight", None, Number(above=True), meaning="of the data term; None: 1/penalty"),
+            parameter("weight", None, Number(above=True), meaning="weight of the data term; None: 1/penalty"),
             parameter("alpha", 1.0, Number(above=True), meaning="balance of the two factors"),
             parameter("rho", 1.0, Number(0.5), meaning="step of PALM, as a share of the curvature"),
             parameter("accelerate", True, Flag(), meaning="momentum, with a check that the objective falls"),

@@ -206,8 +206,7 @@ def largest_singular(data: MaskedMatrix) -> float:
     """The largest singular value of the zero-filled matrix, from the Gram matrix of its shorter side."""
     Z = data.values
     G = Z.T @ Z if Z.shape[0] >= Z.shape[1] else Z @ Z.T
-    last = len(G) - 1
-    # The transpose is in Fortran's order, and so decomposed in its place.
+    last = len(G) - 1  # the transpose is in Fortran's order, and so decomposed in its place
     return float(max(eigh(G.T, eigvals_only=True, subset_by_index=(last, last), overwrite_a=True)[0], 0.0) ** 0.5)
 
 
@@ -221,10 +220,12 @@ def leading(Z: Matrix, k: int) -> tuple[Matrix, Matrix, Matrix]:
     array([3., 2.])
     """
     if Z.shape[0] < Z.shape[1]:
-        V, s, Ut = leading(Z.T, k)
-        return Ut.T, s, V.T
+        return tuple(part.T for part in leading(Z.T, k)[::-1])  # type: ignore[return-value]
     k = min(k, Z.shape[1])
-    _, V = eigh((Z.T @ Z).T, subset_by_index=(Z.shape[1] - k, Z.shape[1] - 1), overwrite_a=True)
+    try:
+        _, V = eigh((Z.T @ Z).T, subset_by_index=(Z.shape[1] - k, Z.shape[1] - 1), overwrite_a=True)
+    except np.linalg.LinAlgError:  # see `eigenpairs_of`; the Gram matrix was written over
+        V = np.linalg.eigh(Z.T @ Z)[1][:, Z.shape[1] - k :]
     # The Gram matrix squares the condition; one small SVD of Z V restores s and U to full accuracy.
     U, s, W = np.linalg.svd(Z @ V[:, ::-1], full_matrices=False)
     keep = s > max(Z.shape) * EPS * max(s[0], 0.0)

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg import eigh, svd
 
 from simcomplete._baselines.completion.modes import (
+    EPS,
     MODE,
     MaskedMatrix,
     ModeFit,
@@ -22,6 +23,7 @@ from simcomplete._baselines.completion.modes import (
     signed,
     sum_of_squares,
 )
+from simcomplete._baselines.completion.reduced import reduced, table_memory
 from simcomplete._baselines.iteration import limits
 from simcomplete._method.iterate import Limits, Run, iterate
 from simcomplete._method.memory import mode_memory
@@ -31,12 +33,17 @@ from simcomplete._method.settings import Settings
 from simcomplete._method.spec import MEASURE, Method, Sizes
 from simcomplete._result.completion import Completion
 from simcomplete._result.status import Status
+from simcomplete._rows.partial_eigen import eigenpairs_of
 from simcomplete._types import Matrix
 
 # The shared default penalty, 0.001, then takes one percent of the largest singular value off every other.
 UNITS = 10.0
-# Singular values from a Gram matrix are right to eps (s_1/s)^2: good for those above this share of the largest.
-GRAM = 1e-4
+# How precise singular values have to be, as a share of the threshold: from a Gram matrix they are right to eps s_1^2/s.
+PRECISION = 2e-8
+# Rounding of the squares, as a share of the squared threshold, up to which none that is 0 seems to be above it.
+MAX_ROUNDING = 0.1
+MAX_KEPT_SHARE = 0.6
+TINY = float(np.finfo(np.float64).tiny)
 
 
 def prox(y: Matrix, t: float, alpha: float = 1.0) -> Matrix:
@@ -64,23 +71,53 @@ def prox(y: Matrix, t: float, alpha: float = 1.0) -> Matrix:
     return np.asarray(np.sign(y) * z)
 
 
-def matrix_prox(Z: Matrix, t: float) -> tuple[Matrix, Matrix]:
+def matrix_prox(Z: Matrix, t: float, precision: float = PRECISION) -> tuple[Matrix, Matrix]:
     """Apply the prox to the singular values; return the matrix and those values."""
-    if Z.shape[0] < Z.shape[1]:
-        X, s = matrix_prox(Z.T, t)
-        return X.T, s
-    # Only values above t survive, so a partial eigendecomposition of the Gram matrix is enough: Z V diag(x/s) V^T.
-    G = Z.T @ Z
-    w, V = eigh(G, subset_by_value=(t * t, np.inf))
-    if len(w) == 0:  # the second branch of the prox needs the largest
-        w, V = eigh(G, subset_by_index=(len(G) - 1, len(G) - 1))
-    s = np.sqrt(np.maximum(w, 0.0))
-    if t < GRAM * s[-1]:
+    return MatrixProx(t, precision)(Z)
+
+
+class MatrixProx:
+    """The prox of a threshold on singular values, for one matrix after the other.
+
+    Only values above t survive, so the eigenpairs of the Gram matrix above t^2 are enough: X = Z V diag(x/s) V^T. They
+    are right to eps s_1^2/s, and must be to `precision` times t; where they are not, a singular value decomposition
+    takes their place, for all matrices that follow.
+    """
+
+    def __init__(self, t: float, precision: float = PRECISION) -> None:
+        self.t, self.precision = t, precision
+        self._by_svd = False
+
+    def __call__(self, Z: Matrix) -> tuple[Matrix, Matrix]:
+        """Return the matrix after the prox, and its singular values."""
+        if Z.shape[0] < Z.shape[1]:
+            X, s = self(Z.T)
+            return X.T, s
+        found = None if self._by_svd else self._by_gram(Z)
+        if found is not None:
+            return found
+        self._by_svd = True
         U, s, Vt = svd(Z, full_matrices=False)
-        x = prox(s, t)
+        x = prox(s, self.t)
         return (U * x) @ Vt, x
-    x = prox(s, t)
-    return (Z @ (V * np.divide(x, s, out=np.zeros_like(x), where=s > 0))) @ V.T, x
+
+    def _by_gram(self, Z: Matrix) -> tuple[Matrix, Matrix] | None:
+        """The same from the Gram matrix; None where that is not precise enough."""
+        t, G = self.t, Z.T @ Z
+        w, V = eigenpairs_of(G, value=(t * t, np.inf), check_finite=False)
+        if len(w) == 0:  # the second branch of the prox needs the largest
+            w, V = eigenpairs_of(G, (len(G) - 1, len(G) - 1), check_finite=False)
+        s = np.sqrt(np.maximum(w, 0.0))
+        rounding = EPS * float(w[-1])  # of every eigenvalue
+        wrong = float(np.sqrt(np.mean((rounding / np.maximum(s, max(t, TINY))) ** 2)))
+        if rounding > MAX_ROUNDING * t * t or wrong > self.precision * t:
+            return None
+        x = prox(s, t)
+        share = np.divide(x, s, out=np.zeros_like(x), where=s > 0)
+        if len(s) < MAX_KEPT_SHARE * len(V):
+            return (Z @ (V * share)) @ V.T, x
+        root = V * np.sqrt(share)  # most values survive: one symmetric product first takes fewer operations
+        return Z @ (root @ root.T), x
 
 
 @dataclass(frozen=True)
@@ -102,7 +139,7 @@ def proximal_gradient(
 
     X <- prox_weight(X + M * (O - X)); the loss has a 1-Lipschitz gradient, so the objective never rises. With
     `accelerate` the step starts from X + momentum (X - X_before) where that lowers the objective too, and from X
-    where it does not (then the momentum starts anew): still monotone, several times fewer steps. The end is where a
+    where it does not (then the momentum starts again): still monotone, several times fewer steps. The end is where a
     step changes X by less than `tol` of what the penalty takes off, weight times the root of the rank: a small weight
     goes a long way in small steps, and neither the size of X nor the objective shows that.
 
@@ -115,16 +152,19 @@ def proximal_gradient(
     array([3., 3., 6.])
     """
 
+    # Ten times more precise than what the stop test looks at.
+    shrink = MatrixProx(weight, max(PRECISION, 0.1 * tol))
+
     def point(Y: Matrix, at: ProximalIterate, momentum: float) -> ProximalIterate:
         Z = data.residual(Y)
         Z += Y
-        X, s = matrix_prox(Z, weight)
+        X, s = shrink(Z)
         del Y, Z  # large, and not needed below
         rest = data.residual(X)
         objective = 0.5 * sum_of_squares(rest) + weight * float(s.sum() - np.linalg.norm(s))
         size, rank = float(np.linalg.norm(s)), int(np.count_nonzero(s))
         # The penalty takes `weight` off each of `rank` values: a step much smaller than that is at the end of its way.
-        scale = max(min(weight * rank**0.5, size), 1e-9 * size, np.finfo(np.float64).tiny)
+        scale = max(min(weight * rank**0.5, size), 1e-9 * size, TINY)
         change = float(np.linalg.norm(np.subtract(X, at.X, out=rest))) / scale
         return ProximalIterate(X, at.X, momentum, objective, change, rank)
 
@@ -164,15 +204,20 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
             w, U = eigh(data.values.T, overwrite_a=True)  # in its place: nothing needs S0 any more
             matrix = signed(prox(w, settings.penalty) * data.unit, U)
             return ModeFit(Status("optimal", "the global optimum, by one eigendecomposition"), matrix=matrix, used=used)
-        found = proximal_gradient(data, settings.penalty, within, tol, accelerate=bool(params["accelerate"]))
-        return ModeFit(found.status, found.history, found.state.X, used=used)
+        small = reduced(data)
+        result = proximal_gradient(
+            data if small is None else small.data, settings.penalty, within, tol, accelerate=bool(params["accelerate"])
+        )
+        X = result.state.X if small is None else small.restored(result.state.X)
+        return ModeFit(result.status, result.history, X, used=used)
 
     return complete_by(problem, "nnfn", params, solve, lambda data: UNITS * largest_singular(data))
 
 
 def _memory(s: Sizes, params: Mapping[str, Any]) -> float:
     """X, the one before and the one to come, beside the data; in mode "S" one eigendecomposition."""
-    return mode_memory(s, params, 8.3 * s.n * s.d + 3 * min(s.n, s.d) ** 2, 3.1 * s.n**2)
+    on_table = table_memory(s, 3.5, lambda n: 8.3 * n * s.d + 3 * min(n, s.d) ** 2)
+    return mode_memory(s, params, on_table, 3.1 * s.n**2)
 
 
 METHODS = (
@@ -190,7 +235,7 @@ METHODS = (
         parameters=Parameters(
             *MODE,
             parameter("accelerate", True, Flag(), meaning="momentum, with a check that the objective falls"),
-            tol(1e-3, "stop where a step changes X by less than this share of what the penalty takes off"),
+            tol(1e-3, "stop where a step changes X by less than this share of what the penalty subtracts"),
             max_iter(1000),
             *ITERATION,
         ),

@@ -16,6 +16,7 @@ from simcomplete._method.problem import Problem
 from simcomplete._result.completion import Completion
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._rows.table import HeldRows
+from simcomplete._rows.xp import to_numpy
 from simcomplete._similarity.exact import CandidateRows
 
 
@@ -44,6 +45,10 @@ def complete_filled(
     """Return the similarities of filled rows as a completion, its factor the rows themselves, made unit."""
     rows = CandidateRows(HeldRows(filled), problem.measure)
     factor = rows.rows(slice(0, len(filled)))
+    exact = problem.exact
+    if problem.measure.metric == "pearson" and isinstance(exact, CandidateRows):
+        # Which rows are constant is a matter of the precision they came in, which filled rows have lost.
+        factor[: exact.n] = to_numpy(exact.rows(slice(0, exact.n)))
     own = np.einsum("ij,ij->i", factor, factor)
     deficit = np.where(own < 0.75, 1 - own, 0.0)  # rows that are zero even when filled
     matrix = SymmetricMatrix(factor=factor, diagonal=deficit if deficit.any() else None, unit=True)

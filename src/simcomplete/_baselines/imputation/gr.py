@@ -67,7 +67,7 @@ def _orders(given: Any, cycles: int, n: int, rng: np.random.Generator) -> Iterab
         return (rng.permutation(n) for _ in range(cycles))
     orders = given_array(given, "orders", (cycles, n))
     if not (np.sort(orders) == np.arange(n)).all():
-        raise InputError(f"orders has a row that is no permutation of 0 to {n - 1}; give one for each cycle")
+        raise InputError(f"orders has a row that is not a permutation of 0 to {n - 1}; give one for each cycle")
     return orders.astype(np.int64)
 
 
@@ -85,12 +85,15 @@ METHODS = (
         reference="Balzano, Nowak, Recht, Allerton 2010 (GROUSE)",
         parameters=Parameters(
             parameter("step", 0.1, Number(), meaning="size of a step"),
-            parameter("relative", True, Flag(), meaning="count steps in the mean square of a row"),
+            parameter("relative", True, Flag(), meaning="measure steps relative to the mean square of a row"),
             parameter(
                 "start", "pca", Words("pca", "random"), Arrays("an array of shape (d, rank)"), meaning="the first basis"
             ),
             parameter(
-                "support", 3, Number(), meaning="values per weight that a usual query should have; 0 asks for none"
+                "support",
+                3,
+                Number(),
+                meaning="observed values per weight in a typical query, which bounds the rank; 0: no bound",
             ),
             max_iter(10, "cycles over all rows"),
             parameter(

@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from simcomplete._method.iterate import Limits, Run, iterate
+from simcomplete._rows.partial_eigen import eigenpairs_of
 from simcomplete._types import Matrix, Positions
 
 
@@ -119,5 +119,5 @@ def principal(Z: Matrix, rank: int) -> Matrix:
     n, d = Z.shape
     G = Z.T @ Z if d <= n else Z @ Z.T
     few = min(rank, len(G))
-    vectors = scipy.linalg.eigh(G, subset_by_index=(len(G) - few, len(G) - 1))[1][:, ::-1]
+    vectors = eigenpairs_of(G, (len(G) - few, len(G) - 1))[1][:, ::-1]
     return orthonormal(vectors if d <= n else Z.T @ vectors)

@@ -170,11 +170,15 @@ METHODS = (
                 "variant",
                 "online",
                 Words("online", "offline", "extend"),
-                meaning="rows in turn, all at once, or atoms from the candidates alone",
+                meaning="one row after the other, all at once, or atoms from the candidates only",
             ),
             parameter("kernel", "rbf", Words("rbf", "poly"), meaning="kernel of the feature space"),
             parameter(
-                "atoms", 100, Whole(1), Arrays("an array of shape (m, d)"), meaning="how many atoms, or the first"
+                "atoms",
+                100,
+                Whole(1),
+                Arrays("an array of shape (m, d)"),
+                meaning="number of atoms, or the first atoms",
             ),
             parameter("init", "candidates", Words("candidates", "normal"), meaning="where the first atoms come from"),
             parameter(
@@ -187,7 +191,12 @@ METHODS = (
                 Nothing(),
                 meaning="mean length to scale rows to; None: as they are",
             ),
-            parameter("bandwidth", "candidates", Words("candidates", "all"), meaning="rows that set its width"),
+            parameter(
+                "bandwidth",
+                "candidates",
+                Words("candidates", "all"),
+                meaning="rows that determine the width of the kernel",
+            ),
             parameter("factor", None, Number(above=True), meaning="width of the kernel; None: by variant"),
             parameter("alpha", None, Number(), meaning="weight of the atoms' size; None: by variant and kernel"),
             parameter("beta", None, Number(above=True), meaning="weight of the codes; None: by variant and kernel"),

@@ -62,7 +62,7 @@ def offline(X: Matrix, mask: NDArray[np.bool_], D: Matrix, settings: KfmcSetting
 
 def _alternate(state: Batch, mask: NDArray[np.bool_], settings: KfmcSettings) -> Batch:
     kernel, X, D = settings.kernel, state.X, state.D
-    among, to_atoms = kernel.base(D, D), kernel.base(X, D)
+    to_atoms, among = state.bases(kernel)
     Z = encoder(kernel.value(among), settings.beta)(kernel.value(to_atoms))
     VD = settings.momentum * state.VD + _divided(
         *kernel.atoms(X, D, (to_atoms, among), Z, settings.alpha, size=False), settings.relax

@@ -56,6 +56,13 @@ class OnlineKernel:
     Z: Matrix
     change: float | None = None
 
+    def bases(self, kernel: Kernel) -> tuple[Matrix, Matrix]:
+        """The kernel's bases of samples and atoms, and among atoms: what is measured of a state, and the next step."""
+        if "_bases" not in self.__dict__:
+            self.__dict__["_bases"] = kernel.base(self.X, self.D), kernel.base(self.D, self.D)
+        found: tuple[Matrix, Matrix] = self.__dict__["_bases"]
+        return found
+
 
 def online(X: Matrix, mask: NDArray[np.bool_], D: Matrix, settings: KfmcSettings, limits: Limits) -> Run[OnlineKernel]:
     """Pass over the samples, `limits.max_iter` times.
@@ -123,8 +130,8 @@ def _one_pass(state: OnlineKernel, mask: NDArray[np.bool_], settings: KfmcSettin
         x, z = X[i : i + 1], Z[i : i + 1]
         among = kernel.base(D, D)
         K = kernel.value(among)
-        if not np.isfinite(K).all():  # the atoms ran away: no number of this state will be finite
-            return replace(state, D=np.full_like(D, np.nan))
+        if not np.isfinite(K).all():
+            return _ran_away(state)
         encode = encoder(K, settings.beta)
         if not whole[i]:
             x[:], z[:] = refine(x, mask[i : i + 1], z, D, settings, encode)
@@ -132,10 +139,17 @@ def _one_pass(state: OnlineKernel, mask: NDArray[np.bool_], settings: KfmcSettin
         if whole[i]:  # nothing to move, so the first codes are the last
             z[:] = encode(kernel.value(to_atoms))
         gradient, H = kernel.atoms(x, D, (to_atoms, among), z, settings.alpha, size=True)
+        if not np.isfinite(H).all():
+            return _ran_away(state)
         size = settings.relax * float(np.abs(np.linalg.eigvalsh(H)[[0, -1]]).max())
         V = settings.momentum * V + (gradient / size if size > TINY else 0.0)
         D = D - V
     return OnlineKernel(X, D, Z, change(state.X, X))
+
+
+def _ran_away(state: OnlineKernel) -> OnlineKernel:
+    """What follows where numbers of the atoms are not finite: a state that ends the run."""
+    return replace(state, D=np.full_like(state.D, np.nan))
 
 
 def encoder(K: Matrix, beta: float) -> Encode:
@@ -166,7 +180,7 @@ def change(before: Matrix, after: Matrix) -> float:
 def facts(state: OnlineKernel, settings: KfmcSettings) -> dict[str, float]:
     """The objective, and how much the samples changed."""
     kernel, Z = settings.kernel, state.Z
-    K, among = kernel.value(kernel.base(state.X, state.D)), kernel.value(kernel.base(state.D, state.D))
+    K, among = map(kernel.value, state.bases(kernel))
     fit = np.sum(kernel.own(state.X)) - 2 * np.sum(K * Z) + np.sum((Z @ among) * Z)
     value = (fit + settings.alpha * np.trace(among) + settings.beta * np.sum(Z * Z)) / 2
     return {"objective": float(value), **({} if state.change is None else {"change": state.change})}

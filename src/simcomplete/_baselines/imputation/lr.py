@@ -61,13 +61,17 @@ def by_feature(P: Matrix, eps: float = 1e-3) -> Predict:
 
     def predict(q_O: Matrix, O: Positions, U: Positions) -> Matrix:  # noqa: E741
         away = (q_O - mu[O]).T
+        # A query whose answer is beyond all numbers is refused by name in the end.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(mu[U] + shift(away, O, U).T)
+
+    def shift(away: Matrix, O: Positions, U: Positions) -> Matrix:  # noqa: E741
         if A is None:
-            shift = C[np.ix_(U, O)] @ _solve_cut(C[np.ix_(O, O)], away)
-        elif len(O) <= len(U):
-            shift = C[np.ix_(U, O)] @ scipy.linalg.cho_solve(scipy.linalg.cho_factor(C[np.ix_(O, O)]), away)
-        else:  # the same from the smaller side: by block inversion C_UO C_OO^-1 = -A_UU^-1 A_UO
-            shift = -scipy.linalg.cho_solve(scipy.linalg.cho_factor(A[np.ix_(U, U)]), A[np.ix_(U, O)] @ away)
-        return np.asarray(mu[U] + shift.T)
+            return np.asarray(C[np.ix_(U, O)] @ _solve_cut(C[np.ix_(O, O)], away))
+        if len(O) <= len(U):
+            return np.asarray(C[np.ix_(U, O)] @ _cho_solve(C[np.ix_(O, O)], away))
+        # The same from the smaller side: by block inversion C_UO C_OO^-1 = -A_UU^-1 A_UO.
+        return -_cho_solve(A[np.ix_(U, U)], A[np.ix_(U, O)] @ away)
 
     return predict
 
@@ -143,6 +147,10 @@ def _inverse(C: Matrix) -> Matrix | None:
     return np.asarray(scipy.linalg.cho_solve((factor, False), np.eye(len(C))))
 
 
+def _cho_solve(C: Matrix, b: Matrix) -> Matrix:
+    return np.asarray(scipy.linalg.cho_solve(scipy.linalg.cho_factor(C), b, check_finite=False))
+
+
 def _solve_cut(S: Matrix, rhs: Matrix) -> Matrix:
     """Solve with the pseudo-inverse of a covariance."""
     w, V = np.linalg.eigh(S)
@@ -167,7 +175,7 @@ METHODS = (
                 "variant",
                 "feature",
                 Words("feature", "sample", "sample-basic"),
-                meaning="missing on observed features, or a query as a combination of candidates: smallest, or of few",
+                meaning="regress missing on observed features, or queries on candidates: of minimum norm, or on few",
             ),
             parameter("eps", 1e-3, Number(), meaning="ridge of variant 'feature', relative to the mean variance"),
         ),

@@ -1,13 +1,13 @@
-"""`cmc`: DMC on small overlapping blocks in turn, drawn anew at random each time (Li 2020).
+"""`cmc`: DMC on small overlapping blocks in turn, drawn again at random each time (Li 2020).
 
     for each outer iteration: cut two copies of all rows, shuffled, into blocks C_1 .. C_y;
     twice over the blocks: B = S[C_i, C_i] - I_i,  S[C_i, C_i] = DMC(B),  I_i = S[C_i, C_i] - B
 
 Each block costs (2n/y)^3 instead of n^3. Only blocks are made positive semi-definite: **the whole matrix is not**, and
-since the increments I_i start anew each time it is no projection of S0 either. DMC here is the public iteration.
+since the increments I_i start again each time it is no projection of S0 either. DMC here is the public iteration.
 
 ============ ================================================================================================
-blocks       y, into how many blocks the rows are cut; fewer when there are not rows enough
+blocks       y, number of blocks of rows; fewer when there are not rows enough
 sweeps       how often the blocks are visited in each outer iteration
 inner        most iterations of DMC on a block
 project      end with the nearest positive semi-definite matrix of that diagonal
@@ -167,12 +167,15 @@ METHODS = (
         random=True,
         reference="Li, ACML 2020",
         parameters=Parameters(
-            parameter("blocks", 10, Whole(1), meaning="into how many blocks the rows are cut"),
+            parameter("blocks", 10, Whole(1), meaning="number of blocks of rows"),
             parameter("sweeps", 2, Whole(1), meaning="how often the blocks are visited in each outer iteration"),
             parameter("inner", 15, Whole(1), meaning="most iterations of DMC on a block"),
             parameter("project", False, Flag(), meaning="end with the nearest positive semi-definite matrix"),
             parameter(
-                "permutations", None, Arrays("whole numbers of shape (max_iter, 2n)"), meaning="instead of random ones"
+                "permutations",
+                None,
+                Arrays("whole numbers of shape (max_iter, 2n)"),
+                meaning="blocks, instead of random ones",
             ),
             max_iter(20, "outer iterations"),
             *ITERATION,

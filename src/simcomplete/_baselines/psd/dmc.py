@@ -66,8 +66,8 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
     part = np.ix_(alive, alive)
     hold = None if problem.known is None else held_entries(problem)[part]
     up = int(np.sum(alive[: problem.n_candidates])) if problem.exact is not None else None
-    found, ended = nearest_matrix(S0[part] / size, b[alive] / size, variant, tol, within, (low, high), hold, up)
-    S[part] = found * size
+    result, ended = nearest_matrix(S0[part] / size, b[alive] / size, variant, tol, within, (low, high), hold, up)
+    S[part] = result * size
     if variant != "reference":
         np.fill_diagonal(S, b)
     return problem.result(
@@ -168,13 +168,13 @@ def held_entries(problem: Problem) -> NDArray[np.bool_]:
 def _checked(problem: Problem, params: dict[str, Any]) -> tuple[str, float, float]:
     variant, low, high = params["variant"], float(params["low"]), float(params["high"])
     if low >= high:
-        raise InputError(f"low={low:g} and high={high:g} leave no room between them; use low < high")
+        raise InputError(f"low={low:g} is not below high={high:g}; use low < high")
     if (low, high) != (-1.0, 1.0) and variant not in ("dykstra", "reference"):
-        raise InputError(f"variant={variant!r} takes no box from {low:g} to {high:g}; use variant='dykstra'")
+        raise InputError(f"variant={variant!r} has no bounds; low={low:g} and high={high:g} need variant='dykstra'")
     if variant == "fixed" and problem.exact is None and problem.known is None:
-        raise InputError("variant='fixed' needs something to hold; give queries apart from candidates, or known=")
+        raise InputError("variant='fixed' needs entries to keep; give candidates and queries separately, or known=")
     if variant != "fixed" and problem.known is not None:
-        raise InputError(f"variant={variant!r} holds no entries; use variant='fixed' with known=, or leave known out")
+        raise InputError(f"variant={variant!r} keeps no entries; use variant='fixed' with known=, or leave known out")
     return variant, low, high
 
 
@@ -206,12 +206,12 @@ METHODS = (
                 "variant",
                 "newton",
                 Words("newton", "dykstra", "fixed", "reference"),
-                meaning="exact; exact with a box; exact with entries held; the public programs",
+                meaning="exact; exact with bounds; exact with fixed entries; the public programs",
             ),
             parameter("low", -1.0, Number(-1.0, 1.0), meaning="smallest cosine, for 'dykstra' and 'reference'"),
             parameter("high", 1.0, Number(-1.0, 1.0), meaning="largest cosine, for 'dykstra' and 'reference'"),
             max_iter(None, "most iterations; None: by variant 100, 5000, 1000 and 20"),
-            tol(None, "stop where no constraint is missed by more; None: by variant 1e-10, 1e-8, 1e-9 and 1e-6"),
+            tol(None, "stop where no constraint is violated by more; None: by variant 1e-10, 1e-8, 1e-9 and 1e-6"),
             *ITERATION,
         ),
         original={"variant": "reference", "max_iter": 20, "tol": 1e-6},

@@ -58,8 +58,8 @@ class Basis:
     ----------
     s : array of shape (k,)
         Eigenvalues of S_pp, without those that are rounding of 0.
-    turn : array of shape (width, k)
-        From that basis to the columns of the factor: a query with coordinates y has the row ``turn @ y``.
+    rotation : array of shape (width, k)
+        From that basis to the columns of the factor: a query with coordinates y has the row ``rotation @ y``.
     b : array of shape (k, n_q)
         U^T B.
     C, c : arrays of shape (n_q, n_q) and (n_q,)
@@ -67,7 +67,7 @@ class Basis:
     """
 
     s: Vector
-    turn: Matrix
+    rotation: Matrix
     b: Matrix
     C: Matrix
     c: Vector
@@ -98,8 +98,8 @@ def basis_of_block(S0: Matrix, n_p: int, tol: float) -> tuple[Basis, Matrix]:
         )
     w, U = np.maximum(w[::-1], 0.0), U[:, ::-1]
     k = int(np.sum(w > CUT * w[0]))
-    turn = np.eye(n_p, k)
-    return Basis(w[:k], turn, U[:, :k].T @ S0[:n_p, n_p:], S0[n_p:, n_p:], c), U * np.sqrt(w)
+    rotation = np.eye(n_p, k)
+    return Basis(w[:k], rotation, U[:, :k].T @ S0[:n_p, n_p:], S0[n_p:, n_p:], c), U * np.sqrt(w)
 
 
 def _positive(S: Matrix) -> tuple[Vector, Matrix]:
@@ -190,10 +190,10 @@ def among_rows(problem: AllRows, settings: Settings, params: dict[str, Any]) -> 
 
 def assemble(problem: Problem, basis: Basis, rows: Matrix, block: Matrix | None) -> SymmetricMatrix:
     """The factor [[P^, 0], [Y, L]], block by block in the library of the candidates."""
-    n_p, k, width = problem.n_candidates, len(basis.s), len(basis.turn)
+    n_p, k, width = problem.n_candidates, len(basis.s), len(basis.rotation)
     columns = width + rows.shape[1] - k
     require(2 * problem.n * columns * 8, f"a factor of {problem.n} x {columns}", "complete fewer queries at a time")
-    queries = np.concatenate([rows[:, :k] @ basis.turn.T, rows[:, k:]], axis=1)
+    queries = np.concatenate([rows[:, :k] @ basis.rotation.T, rows[:, k:]], axis=1)
     if block is not None:
         return SymmetricMatrix(factor=np.concatenate([np.pad(block, ((0, 0), (0, columns - width))), queries]))
     operator = cast("CandidateQuerySimilarity", problem.operator)  # candidates are a block or rows
@@ -250,7 +250,7 @@ METHODS = (
                 "variant",
                 "batch",
                 Words("batch", "sequential", "onmc-b"),
-                meaning="queries against the candidates, also against those before, or calibrated apart as OnMC-B does",
+                meaning="queries given the candidates, also given earlier queries, or separately as by OnMC-B",
             ),
         ),
         original={"variant": "sequential"},

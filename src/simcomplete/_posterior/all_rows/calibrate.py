@@ -29,7 +29,7 @@ LEAST_UNCERTAINTY = 1e-4  # of 1 - |u|^2 in an error's scale
 QUANTILES = np.linspace(0.0, 1.0, 1001)
 
 
-class CompletedRows(NamedTuple):
+class FilledRows(NamedTuple):
     """Completed rows in a model's units: without neighbours, their variances, misfits, and the way to neighbours."""
 
     values: Matrix
@@ -58,33 +58,34 @@ class RowModel:
         some = np.sort(rng.permutation(len(X))[:LANDMARKS])
         return replace(self, local=Local.of(self.factors.complete(self._scaled(X[some]))))
 
-    def fill(self, X: Matrix) -> CompletedRows:
+    def fill(self, X: Matrix) -> FilledRows:
         """Completed rows, in the model's units."""
         rows = self._scaled(X)
         filled = self.factors.complete(rows)
-        return CompletedRows(*filled, 0.0 if self.local is None else self.local.shift(self.factors, rows, filled))
+        return FilledRows(*filled, 0.0 if self.local is None else self.local.shift(self.factors, rows, filled))
 
     def _scaled(self, X: Matrix) -> IncompleteRows:
         return IncompleteRows.of(X / self.scaling.sizes(X)[:, None])
 
-    def values(self, done: CompletedRows) -> Matrix:
+    def values(self, done: FilledRows) -> Matrix:
         """What rows are completed to."""
         return np.asarray(done.values + self.strength * done.shift)
 
-    def factor(self, done: CompletedRows) -> Matrix:
+    def factor(self, done: FilledRows) -> Matrix:
         """What the variances of each row are taken times."""
         return np.asarray(self.level * done.misfit**self.power)
 
-    def vectors(self, done: CompletedRows) -> Matrix:
+    def vectors(self, done: FilledRows) -> Matrix:
         """u = m / sqrt(|m|^2 + V); unit for complete rows."""
         m = self.values(done)
         # In units of the largest value, so that neither tiny nor huge rows leave the range of numbers.
         top = nonzero_or_one(np.max(np.abs(m), axis=1, initial=0.0))
         m = m / top[:, None]
-        rest = np.sqrt(done.variance.sum(axis=1) * self.factor(done)) / top
+        with np.errstate(over="ignore"):  # beside what is not known of them, values next to 0 are 0
+            rest = np.sqrt(done.variance.sum(axis=1) * self.factor(done)) / top
         return np.asarray(m / nonzero_or_one(np.hypot(np.sqrt(np.sum(m * m, axis=1)), rest))[:, None])
 
-    def tuned(self, strength: float, power: float, done: CompletedRows) -> RowModel:
+    def tuned(self, strength: float, power: float, done: FilledRows) -> RowModel:
         """Take other settings; the sum of the variances over some rows stays what it is without a power."""
         V = done.variance.sum(axis=1)
         scaled = float(np.sum(V * done.misfit**power))
@@ -160,7 +161,7 @@ class RowsHoldout:
     def _errors(
         self,
         model: RowModel,
-        done: CompletedRows,
+        done: FilledRows,
         others: Matrix,
         features: NDArray[np.bool_],
         pairs: NDArray[np.bool_],

@@ -40,27 +40,27 @@ def value_weights(columns: Matrix, truth: Vector, weights: Vector) -> Vector:
     root = np.sqrt(weights)
     for _ in range(HUBER_ROUNDS):
         by = root * np.sqrt(kept)
-        found = scipy.optimize.nnls(columns * by[:, None], truth * by)[0]
+        found = _least_squares(columns * by[:, None], truth * by)
         gap = np.abs(truth - columns @ found) * root
         kept = np.minimum(1.0, HUBER * (1.4826 * np.median(gap) + TINY) / np.maximum(gap, TINY))
     return np.asarray(found)
 
 
-def variance_weights(columns: Matrix, squares: Matrix, lost: Mask) -> Vector:
+def variance_weights(columns: Matrix, squares: Matrix, counted: Matrix | Mask) -> Vector:
     """Weights of at least 0 of several variances, so that sums over rows and over features fit the squared errors.
 
     Parameters
     ----------
     columns : array of shape (columns, rows, d)
         Variances.
-    squares, lost : array of shape (rows, d)
-        Squared errors, and where they are known.
+    squares, counted : array of shape (rows, d)
+        Squared errors, and how much each counts: 0 where it is not known.
     """
-    counted = lost.astype(np.float64)
+    counted = counted.astype(np.float64)
     A = np.concatenate([np.sum(columns * counted, axis=2).T, np.sum(columns * counted, axis=1).T])
     b = np.concatenate([np.sum(squares * counted, axis=1), np.sum(squares * counted, axis=0)])
     count = np.concatenate([counted.sum(axis=1), counted.sum(axis=0)])
-    of_feature = np.arange(len(b)) >= len(lost)
+    of_feature = np.arange(len(b)) >= len(squares)
     some = count > 0
     A, b, count, of_feature = A[some], b[some], count[some], of_feature[some]
     found = np.full(A.shape[1], b.sum() / max(A.sum(), TINY))
@@ -69,8 +69,15 @@ def variance_weights(columns: Matrix, squares: Matrix, lost: Mask) -> Vector:
         base = np.maximum(base, max(LEAST_BASE * base.mean(), TINY))
         base = base + np.where(of_feature, FEATURE_BASE * base[of_feature].mean(), 0.0)
         by = np.sqrt(count) / base
-        found = scipy.optimize.nnls(A * by[:, None], np.minimum(b, LARGEST_RATIO * base) * by)[0]
+        found = _least_squares(A * by[:, None], np.minimum(b, LARGEST_RATIO * base) * by)
     return np.asarray(found)
+
+
+def _least_squares(A: Matrix, b: Vector) -> Vector:
+    """Non-negative least squares; FloatingPointError where numbers left their range on the way."""
+    if not (np.isfinite(A).all() and np.isfinite(b).all()):
+        raise FloatingPointError("least squares of numbers that are not finite")
+    return np.asarray(scipy.optimize.nnls(A, b)[0])
 
 
 def variance_slope(ratios: Vector, t: Vector) -> float:

@@ -253,7 +253,7 @@ def fit(
     averaged : bool
         Average over the loadings instead of taking the likeliest.
     limits : Limits, optional
-        25 iterations unless told.
+        25 iterations unless given.
     start : Factors, optional
         A model of as many factors to go on from.
 

@@ -11,6 +11,7 @@ from simcomplete._posterior.all_rows.stack import Recipe, RowStack
 from simcomplete._posterior.all_rows.tilt import Tilt
 from simcomplete._result.layout import Maybe, Parts, Record, Several, need
 from simcomplete._result.layout_values import Floats, Value
+from simcomplete._result.pair_spread import PARTS, PairSpread
 
 FEATURE_UNITS = Record(FeatureUnits, {name: Floats("seen") for name in ("mean", "deviation", "count", "low", "high")})
 TILT = Record(Tilt, {"beta": REAL, "z": REAL, "raw": Value(bool)})
@@ -79,6 +80,13 @@ ROW_STACK = Record(
     },
     _stack,
 )
+PAIR_SPREAD = Record(
+    PairSpread,
+    {
+        **{"vectors": Floats("fitted", "d"), "variances": Floats("fitted", "d"), "loadings": Floats("d", "directions")},
+        **{"weights": Floats(PARTS), "doubt": Floats("fitted")},
+    },
+)
 ROWS_MIXTURE = Record(
     RowsMixture,
     {
@@ -86,7 +94,7 @@ ROWS_MIXTURE = Record(
         "stack": ROW_STACK,
         "weight": Value(float, low=0.0, high=1.0),
         "names": Several(Value(str)),
-        "growth": REAL,
-        "doubt": Floats("fitted"),
+        "random": Several(REAL),
+        "pairs": PAIR_SPREAD,
     },
 )

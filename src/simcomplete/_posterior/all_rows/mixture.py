@@ -11,21 +11,32 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcomplete._method.iterate import Limits
-from simcomplete._posterior.all_rows.calibrate import RowModel
+from simcomplete._posterior.all_rows.calibrate import QUANTILES, RowModel
 from simcomplete._posterior.all_rows.em import Factors, fit
-from simcomplete._posterior.all_rows.judged import JudgedPairs, PairErrors, RowMoments, drawn_others
-from simcomplete._posterior.all_rows.lost import LostValues, distinct_by_value
+from simcomplete._posterior.all_rows.hidden_values import HiddenValues, distinct_by_value, stands_for
 from simcomplete._posterior.all_rows.members import RATIOS, FeatureUnits, OverFeatures, OverRows, RowMember
 from simcomplete._posterior.all_rows.packing import IncompleteRows, Scaling
+from simcomplete._posterior.all_rows.pair_errors import DIRECTIONS, PairErrors, common_directions
+from simcomplete._posterior.all_rows.scored_pairs import (
+    HoldoutResult,
+    RowMoments,
+    ScoredPairs,
+    Watch,
+    drawn_others,
+)
 from simcomplete._posterior.all_rows.select import CHOSEN_ON, ENDED_EARLY, RowsCompletion, RowsSetting
 from simcomplete._posterior.all_rows.stack import RowStack
-from simcomplete._posterior.shared.rows import RowValues, Vectors
+from simcomplete._posterior.shared.rows import RowValues, Vectors, nonzero_or_one
+from simcomplete._result.pair_spread import PairSpread
 from simcomplete._result.status import Status
 from simcomplete._types import Mask, Matrix, Vector
 
-REHEARSED, REFINED = 12, 5  # iterations without the lost values, and from there on with all
+HOLDOUT_STEPS, FINAL_STEPS = 12, 5  # iterations without the lost values, and from there on with all
+TILT_DOUBT = 0.5  # of the way that the tilt moves similarities is one standard deviation
+ONE_DEVIATION = 0.683  # of normal errors lie within it
 RANK_SHARE, SMALLEST_RANK, LARGEST_RANK = 0.25, 5, 40  # of the known values of a row or a feature
 
 
@@ -41,36 +52,36 @@ class RowsMixture(RowsCompletion):
         Of the stack; the single model has the rest. 1 where values are missing because of what they are.
     names : tuple of str
         Of the members.
-    growth : float
-        Errors of similarities over a share s of the features are larger by ``s ** (-growth / 2)``.
-    doubt : array of shape (n,)
-        Squared distance that the tilt moved each vector: it is known no better than this.
+    random : tuple of float
+        What values that were lost at random are best found by: the weight of the stack, and a level of variances.
+    pairs : PairSpread
+        How uncertain the similarities of the fitted rows are, pair by pair.
     """
 
     stack: RowStack = field(kw_only=True, repr=False)
     weight: float = field(kw_only=True)
     names: tuple[str, ...] = field(kw_only=True)
-    growth: float = field(kw_only=True)
-    doubt: Vector = field(kw_only=True, repr=False)
+    random: tuple[float, float] = field(kw_only=True)
+    pairs: PairSpread = field(kw_only=True, repr=False)
 
     @property
     def choice(self) -> Any:
         """What was chosen, with the weights of the members and the tilt."""
         return MixtureChoice(self)
 
-    def moments(self, X: Matrix) -> RowMoments:
-        """Expected values and squares of any rows, NaN where missing, each alone; 0 in features that nobody has."""
-        known, w = X[:, self.seen], self.weight
-        size = self.stack.scaling.sizes(known)
-        found = [RowMoments.of(*self.stack.values(known)[:2])] if w > 0 else []
+    def moments(self, X: Matrix, tilted: bool = True) -> RowMoments:
+        """Expected values and squares of any rows, NaN where missing, each alone; 0 in features that nobody has.
+
+        Without the tilt they are those of values that were lost at random.
+        """
+        known, (w, level) = X[:, self.seen], (self.weight, 1.0) if tilted else self.random
+        size, stack = self.stack.scaling.sizes(known), self.stack if tilted else self.stack.at_random()
+        found = [RowMoments.of(*stack.values(known)[:2])] if w > 0 else []
         found += [_single(self.model, known, size)] if w < 1 else []
         mean, square = np.zeros(X.shape), np.zeros(X.shape)
-        mean[:, self.seen], square[:, self.seen] = found[0] if len(found) == 1 else found[0].mixed(found[1], w)
+        both = found[0] if len(found) == 1 else found[0].mixed(found[1], w)
+        mean[:, self.seen], square[:, self.seen] = both if level == 1 else both.at_level(level)
         return RowMoments(mean, square)
-
-    def spread(self, deficit: Vector) -> Vector:
-        """What intervals of the fitted rows grow with: the way of the tilt counts as unknown too."""
-        return np.sqrt(np.minimum(deficit + self.doubt, 1.0))
 
     def vectors(self, X: Matrix) -> Vectors:
         """Vectors of any rows, NaN where missing, each alone; of the fitted rows those in `U`."""
@@ -78,12 +89,12 @@ class RowsMixture(RowsCompletion):
         return Vectors(U, np.sqrt(np.sum(U * U, axis=1)))
 
     def values(self, X: Matrix) -> RowValues:
-        """Expected values of what is missing in any rows, and their variances; NaN in features that nobody has."""
+        """Expected values of what is missing in any rows, and their deviations; NaN in features that nobody has."""
         found = self.moments(X)
         size = self.stack.scaling.sizes(X[:, self.seen])[:, None]
-        mean, variance = found.mean * size, np.maximum(found.square - found.mean**2, 0.0) * size**2
-        mean[:, ~self.seen] = variance[:, ~self.seen] = np.nan
-        return RowValues.around(X, mean, variance)
+        mean, std = found.mean * size, np.sqrt(np.maximum(found.square - found.mean**2, 0.0)) * size
+        mean[:, ~self.seen] = std[:, ~self.seen] = np.nan
+        return RowValues.around(X, mean, std)
 
 
 @dataclass(frozen=True)
@@ -109,7 +120,14 @@ class MixtureChoice:
 
 
 def mix_rows(
-    X: Matrix, single: RowsCompletion, rng: np.random.Generator, *, masks: Mask | None, limits: Limits, tilt: bool
+    X: Matrix,
+    single: RowsCompletion,
+    rng: np.random.Generator,
+    *,
+    masks: Mask | None,
+    limits: Limits,
+    tilt: bool,
+    watch: Watch | None = None,
 ) -> RowsCompletion:
     """Put a stack beside a single model of the same rows; the single model alone where there is too little to learn.
 
@@ -121,17 +139,19 @@ def mix_rows(
         As in `complete_rows`.
     tilt : bool
         Whether values may be missing because of what they are.
+    watch : callable, optional
+        Called with what was made of the rows that lost values.
     """
     order = np.argsort(distinct_by_value(X)[1], kind="stable")
     rows = X[order][:, single.seen]
     some = rows[np.sort(rng.permutation(len(rows))[:CHOSEN_ON])]
-    lost = LostValues.of(some, None if masks is None else masks[:, single.seen], rng)
+    lost = HiddenValues.of(some, None if masks is None else masks[:, single.seen], rng)
     if lost is None or not single.status.ok:
         return single
     fits = MemberFits(limits, single.setting, auto_rank(some))
     with np.errstate(all="ignore"):  # rows too large or small for squares: what is not finite is not used
         try:
-            found = _mixed(X, some, lost, single, fits, rng, tilt)
+            found = _mixed(X, some, lost, single, fits, rng, tilt, watch)
         except (FloatingPointError, np.linalg.LinAlgError):
             return single
     if fits.cut is not None:
@@ -142,48 +162,62 @@ def mix_rows(
 def _mixed(
     X: Matrix,
     some: Matrix,
-    lost: LostValues,
+    lost: HiddenValues,
     single: RowsCompletion,
     fits: MemberFits,
     rng: np.random.Generator,
     tilt: bool,
+    watch: Watch | None = None,
 ) -> RowsCompletion:
-    members = fits.fit(lost.X, REHEARSED, None)
+    members = fits.fit(lost.X, HOLDOUT_STEPS, None)
     first = members[0].model.with_local(lost.X, rng)  # type: ignore[attr-defined]
     members[0] = OverRows(first)
-    stack = RowStack.of(lost.X, members).learn(lost, tilt)
-    judged, others = lost.X[lost.judged], drawn_others(len(some), rng)
+    features = stands_for(~np.isnan(some))
+    features /= np.sum(features * lost.lost) / lost.lost.sum()
+    stack = RowStack.of(lost.X, members).learn(lost, tilt, features)
+    scored, others = lost.X[lost.scored], drawn_others(len(some), rng)
     tilted = stack.recipe.tilt
-    stack = replace(stack, recipe=replace(stack.recipe, tilt=tilted._replace(beta=0.0)))  # lost at random
-    completed, own = stack.values(lost.X[others]).mean, stack.values(judged)
-    every = JudgedPairs.of(lost, others, completed, np.ones(some.shape[1]))
+    stack = stack.at_random()  # as what was lost is
+    compared, own = stack.values(lost.X[others]), stack.values(scored)
+    completed = compared.mean
+    every = ScoredPairs.of(lost, others, completed, features)
     level = every.best_level(own.mean, own.variance)
     recipe = replace(stack.recipe, pairs=level)
     by_stack = RowMoments.of(own.mean, own.variance * level)
-    tuned = first.tuned(single.model.strength, single.model.power, first.fill(judged))
-    by_single = _single(tuned, judged, stack.scaling.sizes(judged))
-    weight = 1.0 if tilted.beta else every.best_weight(by_stack, by_single)
+    tuned = first.tuned(single.model.strength, single.model.power, first.fill(scored))
+    by_single = _single(tuned, scored, stack.scaling.sizes(scored))
+    by_chance = every.best_weight(by_stack, by_single)
+    weight = 1.0 if tilted.beta else by_chance
     both = by_stack.mixed(by_single, weight)
-    features = np.zeros(some.shape[1])
-    features[rng.permutation(len(features))[: len(features) // 2]] = 1.0
-    halved = JudgedPairs.of(lost, others, completed, features).ratios(both)
-    errors = PairErrors.of(every.ratios(both), halved, lost.known.mean(axis=1), every.pairs)
-    final = [OverRows(single.model.with_local(some, rng)), *fits.fit(some, REFINED, members)[1:]]
+    theirs = RowMoments.of(completed, compared.variance * level)
+    beside = _single(tuned, lost.X[others], stack.scaling.sizes(lost.X[others]))
+    result = HoldoutResult(lost, others, by_stack.mixed(by_single, by_chance), theirs.mixed(beside, by_chance))
+    random = by_chance, result.best_level()
+    if watch is not None:
+        watch(result.at_level(random[1]))
+    errors = PairErrors.of(lost, others, completed, both, common_directions(first.factors))
+    final = [OverRows(single.model.with_local(some, rng)), *fits.fit(some, FINAL_STEPS, members)[1:]]
     whole = RowStack.of(some, final, replace(recipe, tilt=tilted))
+    none = np.empty((0, 0))
     found = RowsMixture(
         **{name: getattr(single, name) for name in RowsCompletion.__dataclass_fields__},
         stack=whole,
         weight=weight,
         names=fits.names,
-        growth=errors.exponent,
-        doubt=np.zeros(len(X)),
+        random=random,
+        pairs=PairSpread(none, none, none, errors.weights, none),  # known when the rows are
     )
-    U = found.moments(X).vectors
+    made = found.moments(X)
+    U, length = made.vectors, nonzero_or_one(made.square.sum(axis=1))[:, None]
+    loadings = np.zeros((X.shape[1], DIRECTIONS))
+    loadings[single.seen] = common_directions(single.model.factors)
+    doubt = _doubt(whole, X[:, single.seen], others, errors)
+    pairs = PairSpread(U, made.and_variance[1] / length, loadings, errors.weights, doubt)
     return replace(
         found,
         U=U,
-        doubt=_doubt(whole, X[:, single.seen]),
-        expected_squared_error=errors.expected(U),
+        pairs=pairs,
+        expected_squared_error=errors.expected(pairs, others),
         quantiles=errors.quantiles,
     )
 
@@ -195,12 +229,18 @@ def _single(model: RowModel, X: Matrix, size: Vector) -> RowMoments:
     return RowMoments.of(model.values(done) * ratio, done.variance * (model.factor(done)[:, None] * ratio**2))
 
 
-def _doubt(stack: RowStack, X: Matrix) -> Vector:
+def _doubt(stack: RowStack, X: Matrix, others: NDArray[np.int64], errors: PairErrors) -> Vector:
+    """What the tilt adds to the variances of a row's pairs: they are as uncertain as a part of what it moves them.
+
+    It moves all missing values of a row the same way, so that this does not average out as other errors do.
+    """
     if stack.recipe.tilt.beta == 0:
         return np.zeros(len(X))
     done = stack.values(X)
-    whole = np.sum(done.mean**2 + done.variance, axis=1)
-    return np.asarray(np.sum(done.tilted**2, axis=1) / np.maximum(whole, 1e-300))
+    U, V = (RowMoments.of(mean, done.variance).vectors for mean in (done.mean, done.mean - done.tilted))
+    moved = np.mean((U @ U[others].T - V @ V[others].T) ** 2, axis=1)
+    usual = float(np.interp(ONE_DEVIATION, QUANTILES, errors.quantiles))
+    return np.asarray(TILT_DOUBT**2 * moved / max(usual, 1e-300) ** 2)
 
 
 class MemberFits:

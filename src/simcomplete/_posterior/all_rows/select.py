@@ -30,7 +30,7 @@ TRIAL = 10  # iterations while choosing
 CHOSEN_ON = 3000  # rows at most; all rows in the final fit
 MIN_DISTINCT_ROWS = 20  # distinct rows, and hidden values, to choose anything by
 LARGEST_SCALE = 1e200  # of a row beside its own values; no more than this, so that zeros stay zeros
-LARGEST_COMPARED_ERROR = 1e6  # an error above this is not told from others
+LARGEST_COMPARED_ERROR = 1e6  # an error above this is not distinguished from others
 ENDED_EARLY = ("time_limit", "stopped", "interrupted")  # how a run ends that must not be followed by another
 
 
@@ -122,13 +122,13 @@ class RowsCompletion:
         return Vectors(U, np.sqrt(np.sum(U * U, axis=1)))
 
     def values(self, X: Matrix) -> RowValues:
-        """Expected values of what is missing in any rows, and their variances; NaN in features that nobody has."""
-        mean, variance = np.full(X.shape, np.nan), np.full(X.shape, np.nan)
+        """Expected values of what is missing in any rows, and their deviations; NaN in features that nobody has."""
+        mean, std = np.full(X.shape, np.nan), np.full(X.shape, np.nan)
         known = X[:, self.seen]
         size, done = self.model.scaling.sizes(known)[:, None], self.model.fill(known)
         mean[:, self.seen] = self.model.values(done) * size
-        variance[:, self.seen] = done.variance * self.model.factor(done)[:, None] * size**2
-        return RowValues.around(X, mean, variance)
+        std[:, self.seen] = np.sqrt(np.maximum(done.variance * self.model.factor(done)[:, None], 0.0)) * size
+        return RowValues.around(X, mean, std)
 
 
 def complete_rows(
@@ -158,7 +158,7 @@ def complete_rows(
     averaged : bool
         Average over the loadings, see `simcomplete._posterior.all_rows.em.fit`.
     limits : Limits, optional
-        For all of it together; `max_iter` is that of the final fit, 25 unless told.
+        For all of it together; `max_iter` is that of the final fit, 25 unless given.
 
     Examples
     --------

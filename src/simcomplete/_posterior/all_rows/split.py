@@ -53,5 +53,5 @@ class CompleteRowsModel:
         return self.model.vectors(X)
 
     def values(self, X: Matrix) -> RowValues:
-        """Expected values of what is missing in any rows, and their variances."""
+        """Expected values of what is missing in any rows, and their deviations."""
         return self.model.values(X)

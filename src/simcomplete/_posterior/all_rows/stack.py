@@ -9,16 +9,17 @@ from typing import NamedTuple
 import numpy as np
 
 from simcomplete._posterior.all_rows.combine import value_weights, variance_slope, variance_weights
-from simcomplete._posterior.all_rows.lost import LostValues
+from simcomplete._posterior.all_rows.hidden_values import HiddenValues
 from simcomplete._posterior.all_rows.members import FeatureUnits, MemberValues, RowMember
 from simcomplete._posterior.all_rows.packing import Scaling
-from simcomplete._posterior.all_rows.tilt import Tilt, estimate_tilt
+from simcomplete._posterior.all_rows.tilt import Tilt, clearer_tilt
 from simcomplete._types import Mask, Matrix, Vector
 
 BEYOND = 3.0  # deviations beyond the known values of a feature that completed ones may lie, where few are known
 BEYOND_COUNT = 10.0  # known values at which that has halved
 LARGEST_T = 2.5  # deviations from the mean up to which variances grow or fall
 LEAST_VARIANCE = 1e-12  # in mean variances of the features
+FURTHEST = 1e50  # what a lost value counts for at most, in units of what is left of its row: squares stay in range
 BLOCK_VALUES = 2**21  # of rows that are completed at a time
 
 
@@ -74,6 +75,10 @@ class RowStack:
         recipe = recipe or Recipe(np.append(np.full(K, 1 / K), 0.0), np.append(np.full(K, 1 / K), np.zeros(K)))
         units = FeatureUnits.of(X / scaling.sizes(X)[:, None])
         return cls(members, scaling, units, FeatureUnits.of(X).deviation, recipe)
+
+    def at_random(self) -> RowStack:
+        """The same for values that are missing at random: without the tilt."""
+        return replace(self, recipe=replace(self.recipe, tilt=self.recipe.tilt._replace(beta=0.0)))
 
     def values(self, X: Matrix) -> StackValues:
         """Complete any rows, each alone."""
@@ -136,24 +141,26 @@ class RowStack:
         more = BEYOND * units.deviation * BEYOND_COUNT / (units.count + BEYOND_COUNT)
         return np.maximum(units.low - more, units.low.min()), np.minimum(units.high + more, units.high.max())
 
-    def learn(self, lost: LostValues, tilt: bool) -> RowStack:
-        """Learn how members that were fitted without the lost values are combined."""
-        X, H = lost.X[lost.judged], lost.lost
+    def learn(self, lost: HiddenValues, tilt: bool, features: Vector | None = None) -> RowStack:
+        """Learn how members fitted without the lost values are combined; features count alike unless given."""
+        X, H = lost.X[lost.scored], lost.lost
         size, known = self.scaling.sizes(X), ~np.isnan(X)
         expected = [member.expect(X, size) for member in self.members]
-        truth = lost.truth / size[:, None]
+        with np.errstate(over="ignore"):
+            truth = np.clip(lost.truth / size[:, None], -FURTHEST, FURTHEST)
         centre = self.units.mean
         typical = np.mean([e.variance for e in expected], axis=0)[H]
         shift = expected[0].shift
         columns = [(e.mean - centre)[H] for e in expected] + ([] if shift is None else [shift[H]])
         floor = max(float(typical.mean()), LEAST_VARIANCE * float(np.mean(self.units.deviation**2)))
-        weights = value_weights(np.column_stack(columns), (truth - centre)[H], 1.0 / (typical + floor))
+        counted = H * (np.ones(H.shape[1]) if features is None else features)
+        weights = value_weights(np.column_stack(columns), (truth - centre)[H], counted[H] / (typical + floor))
         weights = weights if shift is not None else np.append(weights, 0.0)
         found = replace(self, recipe=replace(self.recipe, weights=weights))
         mean = found._mean(expected, known)
         squares = np.where(H, (truth - mean) ** 2, 0.0)
         misfits = [e.variance * e.misfit[:, None] for e in expected if e.misfit is not None]
-        each = variance_weights(np.stack([*(e.variance for e in expected), *misfits]), squares, H)
+        each = variance_weights(np.stack([*(e.variance for e in expected), *misfits]), squares, counted)
         variances = np.zeros(2 * len(expected))
         with_misfit = [k for k, e in enumerate(expected) if e.misfit is not None]
         variances[[*range(len(expected)), *(len(expected) + k for k in with_misfit)]] = each
@@ -165,7 +172,7 @@ class RowStack:
         if tilt:
             missing = ~lost.known
             raw = FeatureUnits.of(lost.X)
-            inside = estimate_tilt((mean - centre) / self.units.deviation, missing, missing | H)
-            outside = estimate_tilt((mean * size[:, None] - raw.mean) / raw.deviation, missing, missing | H, raw=True)
-            by = replace(by, tilt=max(inside, outside, key=lambda one: abs(one.z)))
+            inside = (mean - centre) / self.units.deviation
+            outside = (mean * size[:, None] - raw.mean) / raw.deviation
+            by = replace(by, tilt=clearer_tilt(inside, outside, missing, missing | H))
         return replace(self, recipe=by)

@@ -3,6 +3,10 @@
 With log odds(missing) = a_f + b_i + beta x / sd, what is missing is distributed as what is known, tilted: a normal
 distribution N(m, v) becomes N(m + beta v / sd, v). beta is seen from what is predicted of missing values, beside what
 is predicted of values that were lost on purpose, both without the value itself, less the means of rows and features.
+
+Predictions of one row, and of one feature, go together, and so do gaps that lie beside each other: how sure beta is, is
+told by sums over whole rows and over whole features (a standard error clustered both ways). A block of missing values,
+or gaps that follow the rows' level, are then no evidence; each value counted alone, they seem to be.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ import numpy as np
 
 from simcomplete._types import Mask, Matrix
 
-LEAST_Z = 4.0  # of beta; below, values are taken to be missing at random
+LEAST_Z = 4.0  # of beta, clustered; below, values are taken to be missing at random
 TURNS = 20  # of taking off the means of rows and features
 LARGEST_SHIFT = 1.5  # deviations of the feature
 
@@ -30,14 +34,14 @@ class Tilt(NamedTuple):
         return np.asarray(np.clip(self.beta * variance / deviation**2, -LARGEST_SHIFT, LARGEST_SHIFT) * deviation)
 
 
-def estimate_tilt(t: Matrix, missing: Mask, judged: Mask, raw: bool = False) -> Tilt:
+def estimate_tilt(t: Matrix, missing: Mask, scored: Mask, raw: bool = False) -> Tilt:
     """Compare predictions of missing values with those of lost ones.
 
     Parameters
     ----------
     t : array of shape (rows, d)
         Predicted values, in deviations of their features.
-    missing, judged : array of bool, shape (rows, d)
+    missing, scored : array of bool, shape (rows, d)
         What is missing, and what is missing or lost: the values that are compared.
     raw : bool
         Which units these are.
@@ -51,22 +55,36 @@ def estimate_tilt(t: Matrix, missing: Mask, judged: Mask, raw: bool = False) -> 
     >>> bool(abs(found.beta - 1) < 0.1), bool(found.z > 4)
     (True, True)
     """
-    x, D = (_without_means(values, judged) for values in (t, missing.astype(np.float64)))
-    total, count = float(np.sum(D * D)), max(int(judged.sum()), 1)
+    return _contrast(t, missing, scored, raw)[1]
+
+
+def clearer_tilt(unit: Matrix, raw: Matrix, missing: Mask, scored: Mask) -> Tilt:
+    """Estimate the tilt in two units, and take the one in which missing and lost values differ more."""
+    both = (_contrast(unit, missing, scored, False), _contrast(raw, missing, scored, True))
+    return max(both, key=lambda one: one[0])[1]
+
+
+def _contrast(t: Matrix, missing: Mask, scored: Mask, raw: bool) -> tuple[float, Tilt]:
+    """How much of the predictions' variance missing or not explains, and the tilt."""
+    x, D = (_without_means(values, scored) for values in (t, missing.astype(np.float64)))
+    total, count = float(np.sum(D * D)), max(int(scored.sum()), 1)
     if total <= 1e-9 * count:
-        return Tilt(raw=raw)
+        return 0.0, Tilt(raw=raw)
     delta = float(np.sum(x * D)) / total
     within = float(np.sum(x * x)) / count - delta**2 * total / count
     if not within > 0:
-        return Tilt(raw=raw)
-    z = delta / np.sqrt(within / total)
-    beta = delta / within * (1 - LEAST_Z**2 / z**2) if abs(z) > LEAST_Z else 0.0
-    return Tilt(float(beta), float(z), raw)
+        return 0.0, Tilt(raw=raw)
+    score = (x - delta * D) * D
+    by_row, by_feature = (float(np.sum(score.sum(axis=axis) ** 2)) for axis in (1, 0))
+    own = float(np.sum(score**2))
+    z = delta * total / np.sqrt(max(by_row + by_feature - own, by_row, by_feature, within * total))
+    beta = delta / within * (1 - 1 / z**2) if abs(z) > LEAST_Z else 0.0
+    return delta**2 * total / (count * within), Tilt(float(beta), float(z), raw)
 
 
-def _without_means(values: Matrix, judged: Mask) -> Matrix:
-    """Values less the means of their rows and features, by turns; 0 where they are not judged."""
-    seen = judged.astype(np.float64)
+def _without_means(values: Matrix, scored: Mask) -> Matrix:
+    """Values less the means of their rows and features, by turns; 0 where they are not scored."""
+    seen = scored.astype(np.float64)
     rows, columns = (np.maximum(seen.sum(axis=axis), 1.0) for axis in (1, 0))
     left = values * seen
     for _ in range(TURNS):

@@ -9,22 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 
 from simcomplete._posterior.candidates.covariance import Conditioner, Covariance, conditional_variances
 from simcomplete._posterior.candidates.moments import Space
 from simcomplete._posterior.candidates.source import Candidates, NeighbourRows, no_positions
 from simcomplete._posterior.shared.lengths import LEAST_GAP, DeferredErrors, rank_table
-from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, smoothing, sparse_weights
+from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, sparse_weights
 from simcomplete._posterior.shared.rows import nonzero_or_one, unit_rows
 from simcomplete._result.intervals import RankedErrors
 from simcomplete._types import Mask, Matrix
 
+Weights = Any  # (rows, neighbours), sparse, or an array for one row
 NOTHING = 1e-14  # values that are smaller, in units of the candidates' length, come from rounding
-MIDDLE = 10  # effective number of neighbours that sets the scale of a row
+LARGEST_NOISE = 1e100  # in the scale of a row, which may be far below the others': its square stays in range
+MIDDLE = 10.0  # effective number of neighbours that sets the scale of a row
 RIDGE_NEIGHBOURS = 100  # of the kernel ridge
 RIDGE = 0.3
 
@@ -106,6 +108,19 @@ class CandidateHoldout:
         )
 
 
+class CompletedQueries(NamedTuple):
+    """Unit directions of completed rows, their lengths, and what they were made of."""
+
+    direction: Matrix
+    length: Matrix
+    means: ConditionalMeans
+
+    @property
+    def u(self) -> Matrix:
+        """Vectors: directions times lengths."""
+        return np.asarray(self.direction * self.length[:, None])
+
+
 class ConditionalMeans:
     """Completions of rows in a space with one shrinkage: m = m_global + a * shift of a local prior.
 
@@ -134,9 +149,9 @@ class ConditionalMeans:
         mu = space.statistics.mean
         self._global = np.where(self.observed, self.values - mu, 0.0)
         (self._alpha,) = self._conditioner.weigh(self._global[None])
-        self.filled = mu + self._shrunk.times(self._alpha)
+        self.filled = mu + self._conditioner.times(self._alpha)
 
-    def add(self, neighbours: NeighbourRows, weights: Mapping[str, scipy.sparse.csr_array]) -> None:
+    def add(self, neighbours: NeighbourRows, weights: Mapping[str, Weights]) -> None:
         """Compute the shifts of local priors, given as weights over neighbours."""
         mu, rows = self.space.statistics.mean, neighbours.rows[self.space.name]
         for name, W in weights.items():
@@ -145,7 +160,26 @@ class ConditionalMeans:
         sides = np.stack([np.where(self.observed, self._offsets[name], 0.0) for name in weights])
         for name, alpha in zip(weights, self._conditioner.weigh(sides), strict=True):
             self._alphas[name] = alpha
-            self.shifts[name] = self._offsets[name] - self._shrunk.times(alpha)
+            self.shifts[name] = self._offsets[name] - self._conditioner.times(alpha)
+
+    def outlying(self, noise: Matrix | None = None) -> Matrix:
+        """Squared distances by the covariance to the mean of all candidates, per value that is observed.
+
+        Parameters
+        ----------
+        noise : array of shape (kinds, m, d), optional
+            What is added to the values of the first m rows; then the answer is (kinds, m).
+        """
+        count = np.maximum(self.observed.sum(axis=1), 1)
+        plain = np.sum(self._global * self._alpha, axis=1) / count
+        if noise is None:
+            return np.asarray(plain)
+        kinds, m, _ = noise.shape
+        more = np.zeros((kinds, m))
+        for row, o, solve in self._conditioner.by_row(m):
+            added = np.clip(noise[:, row, o] / self.sizes[row], -LARGEST_NOISE, LARGEST_NOISE)
+            more[:, row] = 2 * added @ self._alpha[row, o] + np.einsum("ko,ok->k", added, solve(added.T))
+        return np.asarray(plain[:m] + more / count[:m])
 
     def completion(self, name: str, a: float, clip: bool = False) -> Matrix:
         """m = m_global + a * shift; observed values stay, others are clipped to the candidates' range on request."""
@@ -160,14 +194,14 @@ class ConditionalMeans:
         whole = own.sum(axis=1)
         return own * np.where((whole > 0) & (total > 0), total / nonzero_or_one(whole), 1.0)[:, None]
 
-    def features(self, neighbours: NeighbourRows, name: str, W: scipy.sparse.csr_array) -> Matrix:
+    def features(self, neighbours: NeighbourRows, name: str, W: Weights) -> Matrix:
         """Features that tell how uncertain rows are, by a local prior whose weights sum to 1."""
         gap = np.where(self.observed, self._global - self._offsets[name], 0.0)
         return uncertainty(
             self.values,
             self.observed,
             self.means[name],
-            W @ neighbours.squares[self.space.name],
+            W @ neighbours.squares(self.space.name),
             np.sum(gap * (self._alpha - self._alphas[name]), axis=1),
             self.space.statistics.covariance,
         )
@@ -175,8 +209,10 @@ class ConditionalMeans:
 
 def unit_sizes(queries: Queries) -> Matrix:
     """What brings queries to the scale of unit rows: by the energy their neighbours have on the same features."""
-    near = queries.neighbours.near.some(slice(None), MAX_NEIGHBOURS)
-    expected = np.sqrt(np.maximum(np.sum(smoothing(near.cosines, MIDDLE) * near.energies, axis=1), 0.0))
+    nearest = queries.neighbours
+    if nearest.near.ids.shape[1] > MAX_NEIGHBOURS:
+        nearest = nearest.some(slice(None), MAX_NEIGHBOURS)
+    expected = np.sqrt(np.maximum(np.sum(nearest.smoothed(MIDDLE) * nearest.near.energies, axis=1), 0.0))
     own = np.sqrt(np.sum(queries.values**2, axis=1))
     # Neighbours with nothing on these features tell no scale: then that of a typical candidate, which is 1.
     c = np.where(expected > 0, own / np.where(expected > 0, expected, 1.0), 1.0)
@@ -207,13 +243,16 @@ def uncertainty(q: Matrix, o: Mask, mean: Matrix, second: Matrix, distance: Matr
     )
 
 
-def smoothing_weights(neighbours: NeighbourRows, k: float) -> scipy.sparse.csr_array:
-    """Smoothing weights with k effective neighbours."""
-    near = neighbours.near
-    return sparse_weights(near.ids, smoothing(near.cosines, k), neighbours.n)
+def smoothing_weights(neighbours: NeighbourRows, k: float) -> Weights:
+    """Smoothing weights with k effective neighbours; an array for one row, which all of them are neighbours of."""
+    if len(neighbours.near.ids) == 1:
+        W = np.zeros((1, neighbours.n))
+        W[0, neighbours.near.ids[0]] = neighbours.smoothed(k)[0]
+        return W
+    return sparse_weights(neighbours.near.ids, neighbours.smoothed(k), neighbours.n)
 
 
-def ridge_weights(neighbours: NeighbourRows, observed: Mask) -> scipy.sparse.csr_array:
+def ridge_weights(neighbours: NeighbourRows, observed: Mask) -> Weights:
     """Kernel-ridge weights over the nearest, compared on the row's own features.
 
     w = (exp(-D/s) + 0.3 I)^-1 exp(-d/s) with D = 2 - 2 cos among neighbours, d = 2 - 2 cos to the row and s its median.

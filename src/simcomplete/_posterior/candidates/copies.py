@@ -1,109 +1,120 @@
 """Queries that are candidates themselves, with values missing and perhaps with noise.
 
 A query is fresh, or a copy of one of its nearest candidates: exact, near (noise up to a tenth of a feature's standard
-deviation) or rough (up to a half). How these look is learnt from candidates that lose values and are played with
-and without themselves among the candidates. Learning and answering take each row by itself.
+deviation) or rough (up to a half). How these look is learnt from the simulated queries, simulated with and without
+themselves among the candidates; see `copy_examples`. Answering takes each row by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simcomplete._posterior.candidates.covariance import Conditioner
+from simcomplete._posterior.candidates.conditional import ConditionalMeans
+from simcomplete._posterior.candidates.covariance import Solve
 from simcomplete._posterior.candidates.moments import Space
-from simcomplete._posterior.candidates.source import (
-    SOURCES,
-    Agreement,
-    Candidates,
-    NeighbourRows,
-    Played,
-    mean_squared_gaps,
-    no_positions,
-)
-from simcomplete._posterior.shared.copy_classes import (
-    KINDS,
-    MOST_EXACT,
-    RATES,
-    CopyModel,
-    learn_classes,
-    nothing_learnt,
-    snapped,
-)
-from simcomplete._posterior.shared.lengths import COPY
+from simcomplete._posterior.candidates.source import NeighbourRows
+from simcomplete._posterior.shared.copy_classes import CopyModel, Prior, features
 from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, Nearest
 from simcomplete._posterior.shared.rows import ObservedRows, Vectors
 from simcomplete._result.intervals import Match
 from simcomplete._types import Mask, Matrix
 
-LARGEST_SIDE = 1e100  # in lengths of a candidate
-SMALL = 1e-4  # added to squared distances before their logarithm
-SHRINKAGE = 0.1  # of the covariance that distances are measured by
-SPARE = 8  # neighbours beyond those needed, for copies that are left out
-PLAYS = 100  # candidates that are played with
+SOURCES = 8  # likeliest candidates that enter a vector
 WIDTHS = np.geomspace(0.01, 0.5, 10)
 LARGEST = 0.25  # squared distance that a copy's own uncertainty grows to
-ODDS = 20.0  # times more common copies are taken to be where rows are ranked: a source that is missed costs most
-FARTHEST_COPY = 0.5  # mean squared difference, in variances, from which a candidate is no source
-SEED = 16
+NATS = 1.0  # of evidence that one observed value can bring
+ODDS = 50.0  # times more common copies are taken to be where rows are ranked: a source that is missed costs most
+FARTHEST_COPY = 0.25  # mean squared difference, in variances, that is expected of the roughest copies ...
+DEVIATES = 2.0  # ... and how many of its standard deviations more there may be
+LEAST_LIFT = 0.1  # weight of a source from which it is worth to rank it first
+MOST_LIFT = 0.8  # part of that weight that may be used: more would cost fresh rows too much
+LIKELY = 2.0  # such odds of copies, then, from which a source is ranked first in any case
+MOST_MOVED = 0.95  # part of a vector that its source may replace in these cases
+LITTLE_MORE = 1.2  # than is needed to be ranked before the neighbours: others may be ahead, too
+SAME = 1 - 1e-9  # cosine of candidates that cannot be told apart
+LEAST_APART = 0.05  # part of the change that must not be shared by another candidate
+A_LITTLE_MORE = 1.02  # than makes candidates equal
+LONGEST = 1 - 1e-9  # vector of a row that is not complete
+LEAST_WEIGHT = 1e-3  # of copies in a vector: below it stays as it is
+APART = 10  # distances that tell a copy: to the best and nine others
 
 
-def features(near: Agreement, rows: Matrix, observed: Mask, space: Space) -> Matrix:
-    """Seven numbers that tell copies from fresh rows.
+class Agreement(NamedTuple):
+    """Neighbours of rows in the order of their distances.
 
-    Distances to the best candidate, to the next that is no twin of it, and to the mean of all, plain and by the
-    covariance of unit rows; and the number of values seen.
+    Attributes
+    ----------
+    distances : array of shape (rows, k)
+        Mean squared differences in units of each feature's variance, rising; inf where a row has fewer neighbours.
+    places : array of int, shape (rows, k)
+        Which rows these are, in the same order.
+    apart : array of shape (rows, 10)
+        The first of the distances, then those of candidates that are not the same as the first.
+    rival : array of int, shape (rows,)
+        The nearest that is not the same as the first.
     """
-    e, first, rival = near.apart, near.first, near.rival
-    size = np.maximum(np.sqrt(np.sum(first * first, axis=1)), 1e-100)[:, None]
-    other = np.maximum(np.sqrt(np.sum(rival * rival, axis=1)), 1e-100)[:, None]
-    mean = space.statistics.mean
-    sides = np.stack([(rows - first) / size, (rows - rival) / other, rows / size - mean])
-    sides = np.clip(np.where(observed, sides, 0.0), -LARGEST_SIDE, LARGEST_SIDE)  # whose squares are numbers
-    weighed = Conditioner(space.statistics.covariance.shrunk(SHRINKAGE), observed).weigh(sides)
-    count = np.maximum(observed.sum(axis=1), 1)
-    m = np.log(np.maximum(np.sum(sides * weighed, axis=2) / count, 0.0) + SMALL)
-    L = np.log(e + SMALL)
-    later = L[:, 2:].mean(axis=1)
-    return np.column_stack([L[:, 0], L[:, 0] - L[:, 1], L[:, 0] - later, m[0], m[0] - m[1], m[2], np.log(count)])
+
+    distances: Matrix
+    places: NDArray[np.int64]
+    apart: Matrix
+    rival: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, distances: Matrix, places: NDArray[np.int64], rows: Matrix) -> Agreement:
+        """Sort neighbours, given as places in `rows`, by distance; equal distances stay in order.
+
+        Examples
+        --------
+        >>> rows = np.array([[1.0], [2.0], [1.0]])
+        >>> near = Agreement.of(np.array([[0.5, 9.0, 0.5]]), np.array([[0, 1, 2]]), rows)
+        >>> near.places, near.rival, near.apart[0, :3]
+        (array([[0, 2, 1]]), array([1]), array([0.5, 9. , 9. ]))
+        """
+        order = np.argsort(distances, axis=1, kind="stable")
+        e, places = np.take_along_axis(distances, order, axis=1), np.take_along_axis(places, order, axis=1)
+        count = np.isfinite(e).sum(axis=1)
+        others = np.minimum(np.arange(1, APART), np.maximum(count - 1, 0)[:, None])
+        for row in np.flatnonzero(e[:, 1] == e[:, 0]) if e.shape[1] > 1 else ():  # only these can be twins
+            alike = int(np.searchsorted(e[row], e[row, 0], side="right"))
+            twin = np.zeros(count[row], dtype=bool)
+            twin[:alike] = (rows[places[row, :alike]] == rows[places[row, 0]]).all(axis=1)[: count[row]]
+            left = np.flatnonzero(~twin)
+            left = left if len(left) else np.maximum(count[row : row + 1] - 1, 0)
+            others[row] = left[np.minimum(np.arange(APART - 1), len(left) - 1)]
+        apart = np.column_stack([e[:, 0], np.take_along_axis(e, others, axis=1)])
+        return cls(e, places, apart, np.take_along_axis(places, others[:, :1], axis=1)[:, 0])
+
+    def some(self, rows: NDArray[np.int64]) -> Agreement:
+        """Those of some rows."""
+        return Agreement(self.distances[rows], self.places[rows], self.apart[rows], self.rival[rows])
 
 
-def learn_copies(candidates: Candidates, space: Space, played: Played) -> CopyModel:
-    """Play candidates with and without themselves, and learn to tell which was which."""
-    rng = np.random.default_rng(SEED)
-    positions, observed = played.positions[:PLAYS], played.observed[:PLAYS]
-    true = candidates.rows(positions, ("raw", "unit"))
-    raw, unit = true["raw"], true["unit"]
-    found = candidates.nearest(np.where(observed, raw, 0.0), observed, MAX_NEIGHBOURS + SPARE, no_positions())
-    rows = candidates.neighbour_rows(found, ("raw", "unit"))
-    same = [rows.rows["unit"][ids] @ unit[row] > COPY for row, ids in enumerate(rows.near.ids)]
-    without = [rows.rows["raw"][ids[~me]][: MAX_NEIGHBOURS - 1] for ids, me in zip(rows.near.ids, same, strict=True)]
-    usable = np.flatnonzero([len(each) > 1 for each in without])
-    if not len(usable):
-        return nothing_learnt()
-    among, values, steps_of = [], [], _steps(candidates)
-    for kind, noise, _ in KINDS:
-        q = raw[usable]
-        if noise is not None:
-            sigma = np.exp(rng.uniform(np.log(noise[0]), np.log(noise[1]), size=(len(q), 1)))
-            q = q + sigma * played.deviations * rng.standard_normal(q.shape)
-            for column, steps in steps_of.items():
-                q[:, column] = snapped(q[:, column], steps)
-        values.append(np.where(observed[usable], q, 0.0))
-        among += [np.concatenate([raw[row : row + 1], without[row]]) if kind else without[row] for row in usable]
-    # All at once, so that every mask is factorised once.
-    shown, q = np.tile(observed[usable], (len(KINDS), 1)), np.concatenate(values)
-    x = features(Agreement.of(q, shown, among, played.deviations), q, shown, space)
-    label, weight = (np.repeat([each[i] for each in KINDS], len(usable)) for i in (0, 2))
-    twins = sum(int(me.sum() > 1) for me in same)
-    rates = RATES.copy()
-    rates[0] = max(rates[0], min(MOST_EXACT, twins / len(raw)))
-    return learn_classes(x, label.astype(np.int64), weight.astype(np.float64), rates)
+def mean_squared_gaps(
+    values: Matrix, observed: Mask, places: NDArray[np.int64], rows: Matrix, deviations: Matrix
+) -> Matrix:
+    """Mean squared differences of rows and some others each, given as places in `rows`, over what is observed.
+
+    Differences are in units of each feature's deviation.
+
+    Examples
+    --------
+    >>> q, seen, rows = np.array([[1.0, 5.0]]), np.array([[True, False]]), np.array([[1.0, 2.0], [3.0, 5.0]])
+    >>> mean_squared_gaps(q, seen, np.array([[0, 1]]), rows, np.ones(2))
+    array([[0., 4.]])
+    """
+    out = np.empty(places.shape)
+    for row, (seen, others) in enumerate(zip(observed, places, strict=True)):
+        o = np.flatnonzero(seen)
+        gap = rows[others[:, None], o] / deviations[o] - values[row, o] / deviations[o]
+        out[row] = np.einsum("kf,kf->k", gap, gap) / max(len(o), 1)
+    return out
 
 
-def mixed(u: Matrix, p: Matrix, near: Agreement, observed: Mask, tail: float) -> Matrix:
+def mixed(u: Matrix, p: Matrix, near: Agreement, rows: Matrix, observed: Mask, tail: float) -> Matrix:
     """Vectors of rows that are copies with probability p: between their own and those of the likeliest sources.
 
     Mass on sources beyond the likeliest goes back to the row's own vector.
@@ -112,70 +123,171 @@ def mixed(u: Matrix, p: Matrix, near: Agreement, observed: Mask, tail: float) ->
     log = -count * (np.log(WIDTHS) + near.distances[:, :, None] / (2 * WIDTHS**2))
     w = np.sum(np.exp(log - log.max(axis=(1, 2), keepdims=True)), axis=2)
     w = (w / w.sum(axis=1, keepdims=True))[:, :SOURCES]
-    w = np.pad(w, ((0, 0), (0, SOURCES - w.shape[1])))
-    size = np.sqrt(np.sum(near.sources**2, axis=2))
+    sources = rows[near.places[:, :SOURCES]]
+    size = np.sqrt(np.sum(sources**2, axis=2))
     size = np.where(size > 1e-100, size, 1.0)  # zero rows point nowhere
-    beta = 1 / np.sqrt(1 + np.minimum(near.distances[:, :1], LARGEST) * tail / size**2)
-    copy = np.einsum("rj,rjd->rd", w * beta / size, near.sources)
+    beta = size / np.hypot(size, np.sqrt(np.minimum(near.distances[:, :1], LARGEST) * tail))
+    copy = np.einsum("rj,rjd->rd", w * beta / size, sources)
     return np.asarray((1 - p * w.sum(axis=1))[:, None] * u + p[:, None] * copy)
 
 
 @dataclass(frozen=True)
-class CopySearch:
-    """Rows that may be copies of their neighbours.
+class CopyDetector:
+    """Tells rows that may be copies of their neighbours.
 
     Attributes
     ----------
-    rows : ObservedRows
-        The rows.
-    near : Nearest
-        Their nearest candidates, by position.
-    neighbours : NeighbourRows
-        The same candidates' rows.
+    classes : CopyModel
+        How fresh rows and copies look.
     deviations : array of shape (d,)
         Of the features; differences are measured in them.
+    coincidences : array of shape (d,)
+        -log of how often two candidates have the same value of a feature.
+    n : int
+        How many candidates there were.
     """
 
-    rows: ObservedRows
-    near: Nearest
-    neighbours: NeighbourRows
+    classes: CopyModel
     deviations: Matrix
+    coincidences: Matrix
+    n: int
 
-    def vectors(self, found: Vectors, space: Space, learnt: Callable[[], CopyModel], prior: float | None) -> Vectors:
-        """Vectors of rows of which some may be copies; the others stay as they are, as `found`."""
-        rows, raw = self.rows, self.neighbours.rows["raw"]
-        places = self.neighbours.near.ids[:, :MAX_NEIGHBOURS]
-        distances = np.array(
-            [
-                mean_squared_gaps(q, o, raw[ids], self.deviations)
-                for q, o, ids in zip(rows.values, rows.observed, places, strict=True)
-            ]
-        ).reshape(places.shape)
-        first = np.argmin(distances, axis=1) if len(rows.values) else np.zeros(0, dtype=np.int64)
+    def vectors(
+        self,
+        found: Vectors,
+        rows: ObservedRows,
+        near: Nearest,
+        neighbours: NeighbourRows,
+        means: ConditionalMeans,
+        unit_space: Space,
+        prior: Prior,
+    ) -> Vectors:
+        """Vectors of rows of which some may be copies; the others stay as they are, as `found`.
+
+        Parameters
+        ----------
+        found : Vectors
+            Of the rows, were they all fresh.
+        rows, near : ObservedRows, Nearest
+            The rows, and their nearest candidates by position.
+        neighbours : NeighbourRows
+            The same candidates' rows.
+        means : ConditionalMeans
+            The rows' completions, whose factorisations are used again.
+        unit_space : Space
+            What is known of all candidates as unit rows.
+        prior : float, three floats or None
+            Share of rows that are copies, or exact, near and rough ones; None for what is usual.
+        """
+        raw, places = neighbours.rows["raw"], neighbours.near.ids[:, :MAX_NEIGHBOURS]
+        gaps = mean_squared_gaps(rows.values, rows.observed, places, raw, self.deviations)
+        best = np.argmin(gaps, axis=1)
         seen = rows.observed.any(axis=1)
-        ids = np.where(seen, np.take_along_axis(self.near.ids, first[:, None], axis=1)[:, 0], -1)
-        likely = np.flatnonzero(seen & (np.min(distances, axis=1, initial=np.inf) <= FARTHEST_COPY))
+        ids = np.where(seen, near.ids[np.arange(len(best)), best], -1)
+        farthest = FARTHEST_COPY * (1 + DEVIATES * np.sqrt(2 / np.maximum(rows.observed.sum(axis=1), 1)))
+        likely = np.flatnonzero(seen & (gaps[np.arange(len(best)), best] <= farthest))
         p = np.zeros((len(ids), 3))
         if not len(likely):
             return replace(found, match=Match(ids, p))
-        values, observed = rows.values[likely], rows.observed[likely]
-        copying = learnt()
-        mine = [raw[places[row]] for row in likely]
-        agreement = Agreement.of(values, observed, mine, self.deviations, distances[likely])
-        x, count = features(agreement, values, observed, space), observed.sum(axis=1)
-        p[likely] = copying.probabilities(x, count, prior)
-        weight = copying.probabilities(x, count, prior, ODDS).sum(axis=1)
-        weight[observed.all(axis=1)] = 0.0  # whose vector is known
+        agreement, observed = Agreement.of(gaps[likely], places[likely], raw), rows.observed[likely]
+        x = features(agreement.apart, means.outlying()[likely], observed)
+        evidence = self.classes.evidence(x, self._most_evidence(agreement, observed))
+        p[likely] = self.classes.given(evidence, prior)
+        most = self.classes.given(evidence, prior, ODDS).sum(axis=1)
+        alike = np.sum(agreement.apart == agreement.apart[:, :1], axis=1)  # equally near ones are as likely
+        known = observed.all(axis=1)  # whose vector is
+        first = np.where(known, 0.0, most / np.maximum(1 - most, 1e-9) / alike) > LIKELY
+        most = np.where(known, 0.0, most / alike)
         u, length = found.u.copy(), found.length.copy()
-        u[likely] = mixed(u[likely], weight, agreement, observed, float(np.sum(self.deviations**2)))
-        moved = likely[weight > 0]
-        length[moved] = np.minimum(np.sqrt(np.sum(u[moved] ** 2, axis=1)), 1.0)
+        unit, tail = neighbours.rows["unit"], float(np.sum(self.deviations**2))
+        some = np.flatnonzero((p[likely].sum(axis=1) > LEAST_WEIGHT) & (most > 0))
+        mixing = likely[some]
+        u[mixing] = mixed(u[mixing], p[mixing].sum(axis=1), agreement.some(some), raw, observed[some], tail)
+        length[mixing] = np.minimum(np.sqrt(np.sum(u[mixing] ** 2, axis=1)), 1.0)
+        for row in np.flatnonzero(first | (most > LEAST_LIFT)):
+            place = likely[row]
+            source, others = unit[agreement.places[row, 0]], unit[places[place]]
+            moved = raised_alone(u[place], source, others, unit_space.second_moments) if first[row] else None
+            if moved is None:
+                moved = lifted(
+                    u[place], source, others, MOST_MOVED if first[row] else MOST_LIFT * most[row], LITTLE_MORE
+                )
+                length[place] = min(float(np.sqrt(moved @ moved)), 1.0)
+            u[place] = moved  # where it was raised, no more is known of the row: its length stays
         return Vectors(u, length, Match(ids, p))
 
+    def _most_evidence(self, near: Agreement, observed: Mask) -> Matrix:
+        """Nats of evidence for each class, at most: so many for every value seen.
 
-def _steps(candidates: Candidates) -> dict[int, Matrix]:
-    """Features with few distinct values, and these values: noise on them stays among them."""
-    count = min(candidates.n, 1000)
-    raw = candidates.rows(np.linspace(0, candidates.n - 1, count).astype(np.int64), ("raw",))["raw"]
-    distinct = {column: np.unique(raw[:, column]) for column in range(raw.shape[1])}
-    return {column: values for column, values in distinct.items() if len(values) <= count / 4}
+        Where a candidate agrees exactly, the evidence is at most that no stranger would: n exp(-coincidences) do.
+        """
+        plain = NATS * observed.sum(axis=1)[:, None] * np.ones(3)
+        exact = np.maximum(observed @ self.coincidences - np.log(self.n), 0.0)[:, None] + NATS
+        equal = near.distances[:, :1] == 0
+        return np.where(equal, np.column_stack([exact, np.minimum(plain, exact)[:, 1:]]), plain)
+
+
+def lifted(u: Matrix, source: Matrix, neighbours: Matrix, most: float, margin: float = 1.0) -> Matrix:
+    """A vector that is moved towards the likeliest source as far as ranks it first.
+
+    It is ranked first by the smallest weight w for which (1 - w) u.s + w >= (1 - w) u.p + w s.p for all neighbours p.
+    Where that is more than `most`, the vector stays as it is; else the odds w / (1 - w) are `margin` times as large.
+
+    Examples
+    --------
+    >>> u, source, other = np.array([0.1, 0.4]), np.array([1.0, 0.0]), np.array([0.0, 1.0])
+    >>> u = lifted(u, source, np.stack([source, other]), 0.5)
+    >>> bool(np.isclose(u @ source, u @ other))
+    True
+    """
+    cosines, ahead = neighbours @ source, (neighbours - source) @ u
+    rivals = (ahead > 0) & (cosines < SAME)
+    if not rivals.any():
+        return u
+    odds = float(np.max(ahead[rivals] / (1 - cosines[rivals])))
+    if odds / (1 + odds) > most:
+        return u
+    w = min(margin * odds / (1 + margin * odds), most)
+    return np.asarray((1 - w) * u + w * source)
+
+
+def raised_alone(u: Matrix, source: Matrix, neighbours: Matrix, solve: Solve) -> Matrix | None:
+    """A vector whose similarity with one candidate is as large as any can be, and others have changed least.
+
+    No unit row has a larger product with u than |u|. Of all changes v that add 1 to the product with the source s, the
+    one that changes those with all candidates least is v = G^-1 s / s.G^-1 s, G the mean of p p^T over candidates p:
+    it minimises v.G v.
+
+    Parameters
+    ----------
+    u, source : array of shape (d,)
+        The vector, and the candidate's unit row.
+    neighbours : array of shape (k, d)
+        Unit rows of others, which must not come before the source.
+    solve : callable
+        B -> G^-1 B.
+
+    Returns
+    -------
+    array of shape (d,), or None
+        None where there is no such vector that is not longer than 1.
+
+    Examples
+    --------
+    >>> u, source, other = np.array([0.1, 0.4]), np.array([1.0, 0.0]), np.array([0.0, 1.0])
+    >>> found = raised_alone(u, source, np.stack([source, other]), lambda B: B)
+    >>> bool(found @ source > found @ other), float(found @ other)
+    (True, 0.4)
+    """
+    v = solve(source[:, None])[:, 0]
+    size = float(source @ v)
+    if not size > 0:
+        return None
+    v = v / size
+    share, ahead = neighbours @ v, (neighbours - source) @ u
+    rivals = (ahead > 0) & (neighbours @ source < SAME)
+    if (1 - share[rivals] < LEAST_APART).any():
+        return None
+    wanted = max([float(np.sqrt(u @ u) - u @ source), *(A_LITTLE_MORE * ahead[rivals] / (1 - share[rivals]))])
+    moved = u + wanted * v
+    return moved if moved @ moved <= LONGEST**2 else None

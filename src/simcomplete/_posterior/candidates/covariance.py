@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
@@ -36,11 +36,17 @@ class Covariance(Protocol):
     def times(self, A: Matrix) -> Matrix:
         """Return A C."""
 
+    def times_some(self, A: Matrix, o: NDArray[np.int64]) -> Matrix:
+        """Return A C where A is 0 outside some features o."""
+
     def between(self, o: NDArray[np.int64], u: NDArray[np.int64]) -> Matrix:
         """C_ou."""
 
     def solvers(self, observed: Mask) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Solve]]:
         """For every distinct mask: the rows that have it, its features o, and B -> C_oo^-1 B."""
+
+    def second_moments(self, mean: Matrix, delta: float) -> Solve:
+        """B -> G^-1 B, G = C + mean mean^T with C shrunk."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,7 @@ class Dense:
     C: Matrix
     _known: dict[bytes, Solve] = field(default_factory=dict, repr=False, compare=False)
     _shrunk: dict[float, Dense] = field(default_factory=dict, repr=False, compare=False)
+    _read: dict[bytes, Matrix] = field(default_factory=dict, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[type[Dense], tuple[Matrix]]:
         return Dense, (self.C,)  # what is remembered cannot be pickled, and need not be
@@ -77,6 +84,20 @@ class Dense:
         """Return A C."""
         return A @ self.C
 
+    def times_some(self, A: Matrix, o: NDArray[np.int64]) -> Matrix:
+        """Return A C where A is 0 outside some features o."""
+        return A[:, o] @ self._rows_of(o) if 2 * len(o) <= len(self.C) else A @ self.C
+
+    def _rows_of(self, o: NDArray[np.int64]) -> Matrix:
+        """Rows of the covariance; the last ones asked for are remembered, because they are asked for again."""
+        key = o.tobytes()
+        found = self._read.get(key)
+        if found is None:
+            found = self.C[o]
+            self._read.clear()
+            self._read[key] = found
+        return found
+
     def between(self, o: NDArray[np.int64], u: NDArray[np.int64]) -> Matrix:
         """C_ou."""
         return self.C[np.ix_(o, u)]
@@ -91,10 +112,16 @@ class Dense:
                     del self._known[next(iter(self._known))]
             yield rows, np.flatnonzero(mask), self._known[key]
 
+    def second_moments(self, mean: Matrix, delta: float) -> Solve:
+        """By Cholesky."""
+        G = (1 - delta) * self.C + np.outer(mean, mean)
+        G[np.diag_indices(len(G))] += delta * target(self.variances)
+        return cholesky(G)
+
     def _solver(self, mask: Mask) -> Solve:
         o, u = np.flatnonzero(mask), np.flatnonzero(~mask)
         if len(o) <= len(self.C) // 2:
-            return cholesky(self.C[np.ix_(o, o)])
+            return cholesky(self._rows_of(o)[:, o])
         return _by_precision(self.precision, o, u)
 
 
@@ -120,6 +147,10 @@ class LowRank:
         """Return A C."""
         return np.asarray((A @ self.W) @ self.W.T + A * self.psi)
 
+    def times_some(self, A: Matrix, o: NDArray[np.int64]) -> Matrix:
+        """Return A C where A is 0 outside some features o."""
+        return np.asarray((A[:, o] @ self.W[o]) @ self.W.T + A * self.psi)
+
     def between(self, o: NDArray[np.int64], u: NDArray[np.int64]) -> Matrix:
         """C_ou, for o and u that have nothing in common."""
         return self.W[o] @ self.W[u].T
@@ -129,6 +160,11 @@ class LowRank:
         for mask, rows in rows_by_mask(observed):
             o = np.flatnonzero(mask)
             yield rows, o, self._woodbury(o)
+
+    def second_moments(self, mean: Matrix, delta: float) -> Solve:
+        """The mean is one column more of the low-rank part."""
+        shrunk = self.shrunk(delta)
+        return LowRank(np.column_stack([shrunk.W, mean]), shrunk.psi)._woodbury(np.arange(len(mean)))
 
     def _woodbury(self, o: NDArray[np.int64]) -> Solve:
         W, psi = self.W[o], self.psi[o][:, None]
@@ -140,16 +176,33 @@ class Conditioner:
     """C_oo^-1 for the observed features o of every row; each distinct mask is factorised once and remembered."""
 
     def __init__(self, covariance: Covariance, observed: Mask) -> None:
+        self._covariance = covariance
         self._parts = [(rows, o, solve) for rows, o, solve in covariance.solvers(observed) if len(o)]
+        # One row: of the covariance only the rows of its features are read.
+        self._seen = self._parts[0][1] if len(observed) == 1 and self._parts else None
+
+    def times(self, A: Matrix) -> Matrix:
+        """Return A C for rows A that are 0 where missing."""
+        return self._covariance.times(A) if self._seen is None else self._covariance.times_some(A, self._seen)
 
     def weigh(self, sides: Matrix) -> Matrix:
         """Return C_oo^-1 r_o for right-hand sides of shape (sides, rows, d), 0 where missing."""
         out = np.zeros_like(sides)
         every = np.arange(len(sides))
+        if self._seen is not None and len(sides) == 1:
+            out[0, 0, self._seen] = self._parts[0][2](sides[0, 0, self._seen][:, None])[:, 0]
+            return out
         for rows, o, solve in self._parts:
             block = sides[:, rows][:, :, o].reshape(-1, len(o)).T
             out[np.ix_(every, rows, o)] = solve(block).T.reshape(len(sides), len(rows), len(o))
         return out
+
+    def by_row(self, most: int) -> Iterator[tuple[int, NDArray[np.int64], Solve]]:
+        """Rows below `most` of which anything is observed, the features o, and B -> C_oo^-1 B."""
+        for rows, o, solve in self._parts:
+            for row in rows:
+                if row < most:
+                    yield int(row), o, solve
 
 
 def conditional_variances(covariance: Covariance, observed: Mask) -> Matrix:
@@ -189,13 +242,16 @@ def cholesky(A: Matrix) -> Solve:
     """Factorise; one that fails is tried again with 1e-4 of the mean variance on the diagonal."""
     mean = np.trace(A) / max(len(A), 1)
     for extra in (0.0, 1e-4, 1e-2) if mean > SMALLEST_VARIANCE else ():
-        try:
-            lifted = A if extra == 0 else A + extra * mean * np.eye(len(A))
-            factor = scipy.linalg.cho_factor(lifted, lower=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            continue
-        return lambda B: np.asarray(scipy.linalg.cho_solve(factor, B, check_finite=False))
+        lifted = A if extra == 0 else A + extra * mean * np.eye(len(A))
+        L, failed = scipy.linalg.lapack.dpotrf(lifted, lower=1, clean=0)
+        if not failed:
+            return partial(_solved, L)
     return np.zeros_like  # no variance at all: nothing can be learnt from these features
+
+
+def _solved(L: Matrix, B: Matrix) -> Matrix:
+    """L^-T L^-1 B, by LAPACK itself: what scipy does around it takes longer for one row."""
+    return np.asarray(scipy.linalg.lapack.dpotrs(L, B, lower=1)[0])
 
 
 def _by_precision(L: Matrix, o: NDArray[np.int64], u: NDArray[np.int64]) -> Solve:

@@ -12,77 +12,30 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._posterior.candidates.conditional import RIDGE_NEIGHBOURS, CandidateHoldout, Queries
+from simcomplete._posterior.candidates.conditional import RIDGE_NEIGHBOURS, CandidateHoldout, CompletedQueries, Queries
+from simcomplete._posterior.candidates.copies import CopyDetector
+from simcomplete._posterior.candidates.copy_examples import MAX_EXAMPLES, MIN_EXAMPLES, learn_copies
 from simcomplete._posterior.candidates.moments import PassResult, Space, Statistics, WideStatistics, is_wide
-from simcomplete._posterior.candidates.source import Candidates, Played, no_positions
+from simcomplete._posterior.candidates.source import Candidates, Pool, no_positions
 from simcomplete._posterior.shared.lengths import COPY
 from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, Nearest
 from simcomplete._posterior.shared.rows import (
     Effort,
     ObservedRows,
-    scaled_rows,
+    rounded,
     sorted_distinct,
-    take_matrix,
-    typical_length,
 )
 from simcomplete._rows.budget import row_blocks
 from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.xp import on_accelerator, to_numpy
 from simcomplete._types import Mask, Matrix
 
-POOL_VALUES = 2**22  # all candidates are in the pool up to so many values
-POOL_ROWS = 2000  # rows of a pool at least
-MAX_DRAWN_ROWS = 4000  # rows of a pool that is a part of the candidates, at most
 OTHERS = 500  # rows that simulated queries are compared with
 MIN_CANDIDATES = 40  # with fewer there is nothing to calibrate on
-LEAST_VARIANCE = 0.05  # of a feature, in means of all, where copies are looked for
 SIMULATED = 200  # held-out candidates
 STREAM_ABOVE_VALUES = 2**22  # from here on passes by block are cheaper than everything at once
 STREAM_ABOVE_ON_ACCELERATOR = 2**20  # fewer values are brought here
 STREAM_ABOVE_SEARCHED = 2**25  # where candidates are searched again and again: effort="best", and estimators
-
-
-@dataclass(frozen=True)
-class Pool:
-    """Candidates for all that is done with rows at random.
-
-    Attributes
-    ----------
-    positions : array of int
-        Where they are among the candidates.
-    raw, unit : array of shape (m, d)
-        The rows, divided by `scale` and by their own length.
-    scale : float
-        The typical length of a candidate.
-    whole : bool
-        Whether these are all candidates.
-    """
-
-    positions: NDArray[np.int64]
-    raw: Matrix
-    unit: Matrix
-    scale: float
-    whole: bool
-
-    @classmethod
-    def draw(cls, table: RowTable, rng: np.random.Generator) -> Pool:
-        """Take all candidates, or as many as the pool holds."""
-        n, size = table.n, pool_size(table.n, table.d)
-        whole = size == n
-        positions = np.arange(n) if whole else np.sort(rng.choice(n, size, replace=False))
-        rows = take_matrix(table, positions)
-        scale = typical_length(rows)
-        return cls(positions, *scaled_rows(rows, scale), scale, whole)
-
-    def rows(self, space: str) -> Matrix:
-        """The rows in one space."""
-        return self.raw if space == "raw" else self.unit
-
-
-def pool_size(n: int, d: int) -> int:
-    """How many of n rows of d values the pool holds: all, or some thousand, which little memory is enough for."""
-    size = max(POOL_ROWS, POOL_VALUES // d)
-    return n if n <= size else min(size, MAX_DRAWN_ROWS)
 
 
 @dataclass(frozen=True)
@@ -93,8 +46,10 @@ class SimulatedQueries:
     ----------
     values, observed : array of shape (rows, d)
         Values with 0 where they are hidden, and the mask.
-    held, unit : array of int, array of shape (rows, d)
-        Where the held-out rows are, and the rows with nothing hidden, made unit.
+    raw, unit : array of shape (rows, d)
+        The held-out rows with nothing hidden, as they are and made unit.
+    repeated : float
+        Share of them that have a copy in the pool.
     others, at : array of shape (m, d), array of int
         Unit rows of other candidates, and where these are.
     truth : array of shape (rows, m)
@@ -109,8 +64,9 @@ class SimulatedQueries:
 
     values: Matrix
     observed: Mask
-    held: NDArray[np.int64]
+    raw: Matrix
     unit: Matrix
+    repeated: float
     others: Matrix
     at: NDArray[np.int64]
     truth: Matrix
@@ -138,10 +94,11 @@ class SimulatedQueries:
             Take off the mean of what is left, as was done with real queries.
         """
         unit = pool.unit
-        # From the sorted distinct rows, so that the order of the candidates does not matter.
-        distinct, place = sorted_distinct(unit)
+        # From the sorted distinct rows, so that the order of the candidates does not matter; to so many digits, so that
+        # those do not that depend on how the rows were scaled or summed.
+        distinct, place = sorted_distinct(rounded(unit.copy()))
         held = distinct[rng.choice(len(distinct), min(count, len(distinct)), replace=False)]
-        gone = _copies(unit, unit[held])
+        gone, repeated = _copies(unit, unit[held])
         few = bool(gone.sum() > len(unit) / 2)  # without all copies too few candidates would be left
         if few:
             gone[:] = False
@@ -157,8 +114,9 @@ class SimulatedQueries:
         return cls(
             values,
             shown,
-            pool.positions[held],
+            pool.raw[held],
             unit[held],
+            repeated,
             others,
             pool.positions[at],
             unit[held] @ others.T,
@@ -168,10 +126,15 @@ class SimulatedQueries:
         )
 
 
-def _copies(unit: Matrix, held: Matrix) -> Mask:
-    """Which unit rows have nearly the same direction as one of the held-out rows."""
+def _copies(unit: Matrix, held: Matrix) -> tuple[Mask, float]:
+    """Which unit rows have nearly the same direction as one of the held-out rows; the share of those with others."""
     blocks = row_blocks(len(unit), 8 * 2 * max(len(held), 1))
-    return np.concatenate([(unit[block] @ held.T > COPY).any(axis=1) for block in blocks])
+    gone, count = np.empty(len(unit), dtype=bool), np.zeros(len(held), dtype=np.int64)
+    for block in blocks:
+        same = unit[block] @ held.T > COPY
+        gone[block] = same.any(axis=1)
+        count += same.sum(axis=0)
+    return gone, float(np.mean(count > 1))
 
 
 @dataclass(frozen=True)
@@ -258,21 +221,23 @@ class Gathered:
             for name, sums in self.result.sums.items()
         }
 
-    @property
-    def played(self) -> Played:
-        """What it takes to learn how copies look."""
-        assert self.simulated is not None  # there are enough candidates
-        variances = self.pool.raw.var(axis=0)
-        deviations = np.sqrt(np.maximum(variances, LEAST_VARIANCE * variances.mean()))
-        return Played(self.simulated.held, self.simulated.observed, np.where(deviations > 0, deviations, 1.0))
+    def copies(self, done: CompletedQueries, holdout: CandidateHoldout, effort: Effort) -> CopyDetector:
+        """How copies look, from the simulated queries as they were completed."""
+        simulated = self.simulated
+        assert simulated is not None  # there are enough candidates
+        examples = min(MAX_EXAMPLES, max(MIN_EXAMPLES, len(simulated.raw) // 2)) if effort == "fast" else MAX_EXAMPLES
+        return learn_copies(simulated.raw, holdout.queries, done.means, self.pool.raw, simulated.repeated, examples)
 
-    def holdout(self) -> CandidateHoldout:
-        """Simulated queries among the candidates that are neither held out nor copies of such."""
+    def holdout(self, spaces: tuple[str, ...] = ()) -> CandidateHoldout:
+        """Simulated queries among the candidates that are neither held out nor copies of such.
+
+        Their neighbours are there in the spaces that were summed, and in `spaces`.
+        """
         simulated, excluded = self.simulated, self.result.excluded
         assert simulated is not None  # there are enough candidates
         left = max(1, min(self.result.near.ids.shape[1], self.candidates.n - len(excluded) - 1))
         near = self.result.near.some(slice(len(self.queries.values), None), left)
-        neighbours = self.candidates.neighbour_rows(near, tuple(sorted({"unit", *self.result.sums})))
+        neighbours = self.candidates.neighbour_rows(near, tuple(sorted({"unit", *self.result.sums, *spaces})))
         return CandidateHoldout(
             {name: replace(space, statistics=self._left(name)) for name, space in self.spaces.items()},
             Queries(simulated.values, simulated.observed, neighbours, self.candidates, excluded),

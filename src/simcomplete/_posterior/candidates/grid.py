@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from simcomplete._posterior.candidates.conditional import (
     CandidateHoldout,
+    CompletedQueries,
     ConditionalMeans,
     Queries,
     smoothing_weights,
@@ -28,6 +30,7 @@ STRENGTHS = (1.0, 0.75, 0.5, 0.0)
 SPACES = ("unit", "raw")
 DELTA_QUERIES = 64  # simulated queries that choose delta
 FEW = 2  # completions whose vectors are kept until one is chosen
+SHORTEST = 1e-8  # length of a vector of which nothing is known: its variance is next to infinite, not beyond
 RECALL_AT = 10  # neighbours that count for recall
 
 
@@ -44,8 +47,14 @@ class GridChoice:
     error: float
     recall: float
     quantiles: Matrix
-    # The simulated queries' vectors.
-    rehearsed: Matrix | None = field(default=None, repr=False, compare=False)
+    # The simulated queries as they were completed.
+    holdout_vectors: CompletedQueries | None = field(default=None, repr=False, compare=False)
+    # Of one that was tried: what is still to be measured once it is chosen.
+    measure_later: Callable[[], dict[str, Any]] | None = field(default=None, repr=False, compare=False)
+
+    def measured(self) -> GridChoice:
+        """The same with its recall and its quantiles, which only the one that is chosen needs."""
+        return self if self.measure_later is None else replace(self, measure_later=None, **self.measure_later())
 
     @property
     def spaces(self) -> tuple[str, ...]:
@@ -57,16 +66,16 @@ class GridChoice:
         """How many neighbours every query needs."""
         return MAX_NEIGHBOURS
 
-    def vectors(self, spaces: dict[str, Space], queries: Queries) -> tuple[Matrix, Matrix]:
-        """Unit directions of completed rows, and their lengths."""
-        _, m, length = self._completed(spaces, queries)
-        return unit_rows(m), length
+    def vectors(self, spaces: dict[str, Space], queries: Queries) -> CompletedQueries:
+        """Complete rows."""
+        means, m, length = self._completed(spaces, queries)
+        return CompletedQueries(unit_rows(m), length, means)
 
     def values(self, spaces: dict[str, Space], queries: Queries) -> tuple[Matrix, Matrix]:
-        """Completed rows, in the units of the queries, and the variances of what was missing."""
+        """Completed rows, in the units of the queries, and the standard deviations of what was missing."""
         means, m, length = self._completed(spaces, queries)
-        unknown = np.sum(m * m, axis=1) * (length**-2.0 - 1)
-        return m * means.sizes[:, None], means.variances(unknown) * means.sizes[:, None] ** 2
+        unknown = np.sum(m * m, axis=1) * (np.maximum(length, SHORTEST) ** -2.0 - 1)
+        return m * means.sizes[:, None], np.sqrt(means.variances(unknown)) * means.sizes[:, None]
 
     def _completed(self, spaces: dict[str, Space], queries: Queries) -> tuple[ConditionalMeans, Matrix, Matrix]:
         near = queries.neighbours
@@ -90,17 +99,16 @@ def learn_grid(holdout: CandidateHoldout, objective: Objective = "error") -> Gri
     tried = [
         choice
         for space in (holdout.spaces[name] for name in SPACES)
-        for choice in evaluate_grid(holdout, space, choose_delta(holdout, space), grid)
+        for choice in evaluate_grid(holdout, space, choose_delta(holdout, space), grid, objective)
     ]
-    chosen = best(tried, objective)
-    u, length = chosen.vectors(holdout.spaces, holdout.queries)
-    return replace(chosen, rehearsed=u * length[:, None])
+    chosen = best(tried, objective).measured()
+    return replace(chosen, holdout_vectors=chosen.vectors(holdout.spaces, holdout.queries))
 
 
 def learn_fast(holdout: CandidateHoldout, objective: Objective = "error") -> GridChoice:
     """Unit space, fixed settings; only lengths and clip are learnt."""
     grid = [(10.0, 1.0, False), (10.0, 1.0, True)]
-    return best(evaluate_grid(holdout, holdout.spaces["unit"], 0.1, grid), objective)
+    return best(evaluate_grid(holdout, holdout.spaces["unit"], 0.1, grid, objective), objective).measured()
 
 
 def best(tried: Sequence[GridChoice], objective: Objective) -> GridChoice:
@@ -127,11 +135,17 @@ def choose_delta(holdout: CandidateHoldout, space: Space) -> float:
 
 
 def evaluate_grid(
-    holdout: CandidateHoldout, space: Space, delta: float, grid: Iterable[tuple[float, float, bool]]
+    holdout: CandidateHoldout,
+    space: Space,
+    delta: float,
+    grid: Iterable[tuple[float, float, bool]],
+    objective: Objective = "error",
 ) -> list[GridChoice]:
-    """Learn the lengths of several completions of the simulated queries, and measure what error each leaves."""
+    """Learn the lengths of several completions of the simulated queries, and measure what error each leaves.
+
+    Recall, too, where that is the objective; else it is left to `GridChoice.measured`, as quantiles are.
+    """
     grid, near = list(grid), holdout.queries.neighbours
-    truth = rounded(holdout.truth.copy())
     weights = {k: smoothing_weights(near, k) for k in sorted({k for k, _, _ in grid})}
     means = ConditionalMeans(space, holdout.queries, delta)
     means.add(near, {str(k): W for k, W in weights.items()})
@@ -143,11 +157,22 @@ def evaluate_grid(
         S, size = direction @ holdout.others.T, np.sum(m * m, axis=1)
         lengths, error = learn(features[k], size, S, holdout.truth)
         length = lengths.of(features[k], size)
-        quantiles = error_quantiles(holdout.truth, length[:, None] * S, length)
-        recall = share_found(rounded(S), truth, RECALL_AT)
-        kept = direction * length[:, None] if len(grid) <= FEW else None  # many would take much memory
-        tried.append(GridChoice(space.name, delta, k, a, clip, lengths, error, recall, quantiles, kept))
+        kept = CompletedQueries(direction, length, means) if len(grid) <= FEW else None  # many would take much memory
+        measure = partial(_found, holdout, means, (str(k), a, clip), length)
+        recall = measure()["recall"] if objective == "recall" else np.nan
+        tried.append(
+            GridChoice(space.name, delta, k, a, clip, lengths, error, recall, np.full(1001, np.nan), kept, measure)
+        )
     return tried
+
+
+def _found(
+    holdout: CandidateHoldout, means: ConditionalMeans, setting: tuple[str, float, bool], length: Matrix
+) -> dict[str, Any]:
+    """Recall of one completion of the simulated queries, and the quantiles of its errors."""
+    S = unit_rows(means.completion(*setting)) @ holdout.others.T
+    quantiles = error_quantiles(holdout.truth, length[:, None] * S, length)
+    return {"recall": share_found(rounded(S), rounded(holdout.truth.copy()), RECALL_AT), "quantiles": quantiles}
 
 
 def untrained(n: int) -> GridChoice:

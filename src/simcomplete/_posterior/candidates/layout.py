@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simcomplete._posterior.candidates.copies import CopyDetector
 from simcomplete._posterior.candidates.grid import SPACES, GridChoice
 from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._posterior.candidates.moments import Space, Statistics, WideStatistics
-from simcomplete._posterior.candidates.source import Candidates, KeptRows, Played
+from simcomplete._posterior.candidates.source import Candidates
 from simcomplete._posterior.candidates.stack import Stack
-from simcomplete._posterior.shared.copy_classes import CopyModel
+from simcomplete._posterior.shared.copy_classes import FEATURES, CopyModel
 from simcomplete._posterior.shared.lengths import Lengths
+from simcomplete._posterior.shared.neighbours import KeptRows
 from simcomplete._result.intervals import RankedErrors
-from simcomplete._result.layout import Each, Either, Layout, Maybe, Record, Several
-from simcomplete._result.layout_values import ArrayOf, Flags, Floats, TableOf, Value
+from simcomplete._result.layout import Each, Either, Layout, Maybe, Parts, Record, Several
+from simcomplete._result.layout_values import ArrayOf, Floats, TableOf, Value
 from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._types import Matrix
 
@@ -97,9 +99,9 @@ LENGTHS = Record(
     Lengths,
     {
         "intercept": REAL,
-        "slopes": Floats("told"),
-        "mean": Floats("told"),
-        "sd": Floats("told"),
+        "slopes": Floats("features of lengths"),
+        "mean": Floats("features of lengths"),
+        "sd": Floats("features of lengths"),
         "low": REAL,
         "high": REAL,
         "scale": REAL,
@@ -134,33 +136,36 @@ RANKED_ERRORS = Record(
         "simulated": Floats("simulated", "d"),
     },
 )
-PLAYED = Record(
-    Played,
-    {
-        "positions": ArrayOf("whole numbers", ("played",)),
-        "observed": Flags("played", "d"),
-        "deviations": Floats("d"),
-    },
-)
 COPY_MODEL = Record(
     CopyModel,
     {
-        "weights": Floats("columns", 4),
-        **{name: Floats(7) for name in ("low", "high", "mean", "sd")},
+        "weights": Floats((FEATURES + 1) * (FEATURES + 2) // 2, 4),  # 1, the features, and their products
+        **{name: Floats(FEATURES) for name in ("low", "high", "mean", "sd")},
         "rates": Floats(3),
     },
 )
 
 
-def _candidate_model(copies: CopyModel | None, **parts: Any) -> CandidateModel:
-    return CandidateModel(**parts, _learnt={} if copies is None else {"copies": copies})
+@dataclass(frozen=True)
+class PriorLayout:
+    """A share, or one for each kind of copy."""
+
+    one = Value(float, low=0.0, high=1.0)
+    each = Each((one, one, one))
+
+    def write(self, value: Any, at: str, parts: Parts) -> Any:
+        """A number or a list."""
+        return (self.one if isinstance(value, float) else self.each).write(value, at, parts)
+
+    def read(self, stored: Any, at: str, parts: Parts) -> Any:
+        """The same."""
+        return (self.each if isinstance(stored, list) else self.one).read(stored, at, parts)
 
 
-def _taken_model(model: CandidateModel) -> dict[str, Any]:
-    names = ("candidates", "spaces", "choice", "errors", "played", "prior")
-    return {**{name: getattr(model, name) for name in names}, "copies": model._learnt.get("copies")}
-
-
+COPY_DETECTOR = Record(
+    CopyDetector,
+    {"classes": COPY_MODEL, "deviations": Floats("d"), "coincidences": Floats("d"), "n": Value(int, low=1, high=2**62)},
+)
 CANDIDATE_MODEL = Record(
     CandidateModel,
     {
@@ -168,10 +173,7 @@ CANDIDATE_MODEL = Record(
         "spaces": SPACES_OF_ROWS,
         "choice": CHOICE,
         "errors": Maybe(RANKED_ERRORS),
-        "played": Maybe(PLAYED),
-        "prior": Maybe(Value(float, low=0.0, high=1.0)),
-        "copies": Maybe(COPY_MODEL),
+        "copying": Maybe(COPY_DETECTOR),
+        "prior": Maybe(PriorLayout()),
     },
-    _candidate_model,
-    _taken_model,
 )

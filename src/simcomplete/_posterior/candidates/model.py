@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._posterior.candidates.conditional import CandidateHoldout, Queries
-from simcomplete._posterior.candidates.copies import CopySearch, learn_copies
-from simcomplete._posterior.candidates.fitting import Gathered, pool_size
+from simcomplete._posterior.candidates.copies import CopyDetector
+from simcomplete._posterior.candidates.fitting import Gathered
 from simcomplete._posterior.candidates.grid import GridChoice, learn_fast, learn_grid, untrained
 from simcomplete._posterior.candidates.moments import Space, Statistics, WideStatistics
-from simcomplete._posterior.candidates.source import Candidates, Played, no_positions
+from simcomplete._posterior.candidates.source import Candidates, no_positions, pool_size
 from simcomplete._posterior.candidates.stack import Stack, learn_stack
-from simcomplete._posterior.shared.copy_classes import CopyModel
+from simcomplete._posterior.shared.copy_classes import Prior
 from simcomplete._posterior.shared.neighbours import Nearest
 from simcomplete._posterior.shared.rows import (
     Effort,
@@ -32,6 +32,8 @@ from simcomplete._posterior.shared.rows import (
     check_settings,
 )
 from simcomplete._result.intervals import Match, RankedErrors
+from simcomplete._result.thresholds import Regression
+from simcomplete._rows.budget import scipy_on_one_thread
 from simcomplete._rows.table import RowTable
 from simcomplete._types import Mask, Matrix
 
@@ -60,10 +62,10 @@ class CandidateModel:
         How queries are completed.
     errors : RankedErrors or None
         How wrong the simulated queries' similarities were, by rank; None where there was nothing to learn from.
-    played : Played or None
-        What it takes to learn how copies of candidates look; None where they are not looked for.
-    prior : float or None
-        Share of queries that are copies; None for what is usual.
+    copying : CopyDetector or None
+        How copies of candidates look; None where they are not looked for.
+    prior : float, three floats or None
+        Share of queries that are copies, or exact, near and rough ones; None for what is usual.
 
     Examples
     --------
@@ -80,9 +82,10 @@ class CandidateModel:
     spaces: dict[str, Space]
     choice: GridChoice | Stack
     errors: RankedErrors | None = field(default=None, repr=False)
-    played: Played | None = field(default=None, repr=False)
-    prior: float | None = None
-    _learnt: dict[str, CopyModel] = field(default_factory=dict, repr=False, compare=False)
+    copying: CopyDetector | None = field(default=None, repr=False)
+    prior: Prior = None
+    # Of probabilities, by threshold. A change makes another model, which starts without.
+    regressions: dict[float, Regression] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def fit(
@@ -97,7 +100,7 @@ class CandidateModel:
         progress: bool | None = False,
         centred: bool = False,
         copies: bool = False,
-        prior: float | None = None,
+        prior: Prior = None,
     ) -> CandidateModel:
         """Take complete candidates and calibrate on some of them that lose what `masks` (True = observed) lack.
 
@@ -117,7 +120,7 @@ class CandidateModel:
             None shows progress on a terminal, False never.
         centred : bool
             Rows are less their own mean, over what was observed of them.
-        copies, prior : bool, float or None
+        copies, prior
             Whether queries may be copies of candidates, and how many are.
         """
         check_settings(effort, objective)
@@ -136,7 +139,7 @@ class CandidateModel:
         progress: bool | None = False,
         centred: bool = False,
         copies: bool = False,
-        prior: float | None = None,
+        prior: Prior = None,
     ) -> tuple[CandidateModel, Vectors]:
         """Calibrate for the masks of queries (NaN where missing), and turn them into vectors on the way."""
         check_settings(effort, objective)
@@ -148,6 +151,7 @@ class CandidateModel:
         return model, _joined([done, model.vectors(rest)]) if len(rest) else done
 
     @classmethod
+    @scipy_on_one_thread()  # thousands of small systems, between products that are NumPy's
     def _calibrated(
         cls,
         gathered: Gathered,
@@ -155,20 +159,22 @@ class CandidateModel:
         objective: Objective,
         centred: bool,
         copies: bool,
-        prior: float | None,
+        prior: Prior,
     ) -> CandidateModel:
         if gathered.simulated is None:
             return cls(gathered.candidates, gathered.spaces, untrained(gathered.candidates.n))
-        holdout = gathered.holdout()
+        holdout = gathered.holdout(("raw",) if copies else ())
         choice = LEARN[effort](holdout, objective)
-        u = choice.rehearsed
-        assert u is not None  # as all that is learnt on simulated queries
+        done = choice.holdout_vectors
+        assert done is not None  # as all that is learnt on simulated queries
+        copying = gathered.copies(done, holdout, effort) if copies else None
+        u = done.u
         if centred:  # as the vectors of real queries will be: see `without_constant_part`
             u = u - u.mean(axis=1, keepdims=True)
-        choice, played = replace(choice, rehearsed=None), gathered.played if copies else None
+        choice = replace(choice, holdout_vectors=None)
         # Beside a pass over many rows it takes no time, and where there are many there may be no memory for it later.
         errors = holdout.ranked(u, deferred=gathered.candidates.n <= FEW)
-        return cls(gathered.candidates, gathered.spaces, choice, errors, played, prior)
+        return cls(gathered.candidates, gathered.spaces, choice, errors, copying, prior)
 
     @property
     def unit(self) -> Any:
@@ -190,18 +196,18 @@ class CandidateModel:
         return _joined([self._in_batches(rows, near) for rows, near in self._searched(Q)])
 
     def values(self, Q: Matrix) -> RowValues:
-        """Expected values of what is missing in rows with NaN, and their variances, in the units of the candidates."""
-        mean, variance = np.array(Q, copy=True), np.zeros(Q.shape)
+        """Expected values of what is missing in rows with NaN, and their deviations, in the units of the candidates."""
+        mean, std = np.array(Q, copy=True), np.zeros(Q.shape)
         lacking = np.flatnonzero(np.isnan(Q).any(axis=1))
         start, scale = 0, self.candidates.scale
         for rows, near in self._searched(Q[lacking]):
             for first in range(0, len(rows.values), BATCH):
                 some = slice(first, first + BATCH)
                 place = lacking[start + first : start + first + len(rows.values[some])]
-                m, v = self.choice.values(self.spaces, self._queries(rows.some(some), near.some(some)))
-                mean[place], variance[place] = m * scale, v * scale * scale
+                m, s = self.choice.values(self.spaces, self._queries(rows.some(some), near.some(some)))
+                mean[place], std[place] = m * scale, s * scale
             start += len(rows.values)
-        return RowValues.around(Q, mean, variance)
+        return RowValues.around(Q, mean, std)
 
     def _searched(self, Q: Matrix) -> Iterator[tuple[ObservedRows, Nearest]]:
         """Rows and their nearest candidates, one pass of them at a time."""
@@ -210,10 +216,11 @@ class CandidateModel:
             yield rows, self.candidates.nearest(rows.values, rows.observed, self.choice.most, no_positions())
 
     def _queries(self, rows: ObservedRows, near: Nearest) -> Queries:
-        spaces = self.choice.spaces if self.played is None else tuple(dict.fromkeys((*self.choice.spaces, "raw")))
+        spaces = self.choice.spaces if self.copying is None else ("raw", "unit")
         neighbours = self.candidates.neighbour_rows(near, spaces)
         return Queries(rows.values, rows.observed, neighbours, self.candidates)
 
+    @scipy_on_one_thread()
     def _in_batches(self, rows: ObservedRows, near: Nearest) -> Vectors:
         """Vectors of queries whose neighbours are known, some at a time, so that memory does not grow with them."""
         batches = [slice(start, start + BATCH) for start in range(0, max(len(rows.values), 1), BATCH)]
@@ -221,33 +228,19 @@ class CandidateModel:
 
     def _vectors(self, rows: ObservedRows, near: Nearest) -> Vectors:
         queries = self._queries(rows, near)
-        u, length = self.choice.vectors(self.spaces, queries)
+        u, length, means = self.choice.vectors(self.spaces, queries)
         complete = rows.observed.all(axis=1)
         length = np.minimum(length, ALMOST)
         u[complete] = rows.unit[complete]  # known exactly
         length[complete] = 1.0
         length[~u.any(axis=1)] = 0.0  # a row of zeros points nowhere
         found = Vectors(u * length[:, None], length)
-        if self.played is None:
+        if self.copying is None:
             return found
-        looked = CopySearch(rows, near, queries.neighbours, self.played.deviations)
-        return looked.vectors(found, self.spaces["unit"], self._copying, self.prior)
-
-    def _copying(self) -> CopyModel:
-        """How copies look: learnt when a row first comes near to a candidate, from what was seen at the fit."""
-        if "copies" not in self._learnt:
-            assert self.played is not None  # as the caller knows
-            self._learnt["copies"] = learn_copies(self.candidates, self.spaces["unit"], self.played)
-        return self._learnt["copies"]
-
-    def _settle_copies(self) -> None:
-        """Learn what copies look like before candidates change, to whose positions it refers."""
-        if self.played is not None:
-            self._copying()
+        return self.copying.vectors(found, rows, near, queries.neighbours, means, self.spaces["unit"], self.prior)
 
     def with_rows(self, X: Matrix) -> CandidateModel:
         """The model with more candidates, by exact updates; what was chosen stays."""
-        self._settle_copies()
         candidates = self.candidates.with_rows(X)
         added = np.arange(self.candidates.n, candidates.n)
         forms = candidates.rows(added, tuple(self.spaces))
@@ -266,7 +259,6 @@ class CandidateModel:
 
     def without(self, gone: NDArray[np.int64]) -> CandidateModel:
         """The model with some candidates removed, by exact downdates; what was chosen stays."""
-        self._settle_copies()
         forms = self.candidates.rows(gone, tuple(self.spaces))
         candidates = self.candidates.without(gone)
         ranges = candidates.ranges(tuple(self.spaces))

@@ -11,18 +11,19 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
-from simcomplete._posterior.candidates.covariance import Covariance, Dense, LowRank
+from simcomplete._posterior.candidates.covariance import Covariance, Dense, LowRank, Solve
 from simcomplete._posterior.shared.lengths import COPY
 from simcomplete._posterior.shared.neighbours import Nearest, Probes
 from simcomplete._posterior.shared.rows import scaled_rows
+from simcomplete._rows.partial_eigen import eigenpairs_of
 from simcomplete._rows.xp import Array, astype, like, namespace, symmetric_product, to_numpy
 from simcomplete._types import Matrix
 
 WIDE = 2000  # features
 RANK = 96
+SHRINKAGE = 0.1  # of the covariance in second moments
 # What is left of sums that cancelled is rounding: no mean, and no variance. It would make a covariance that is none.
 SUM_ROUNDING = 1e-14  # of a sum of squares, relative
 VALUE_ROUNDING = 16 * float(np.finfo(np.float64).eps)  # of a value, relative
@@ -99,7 +100,7 @@ class WideStatistics:
         X[:, np.sum(X * X, axis=0) <= (VALUE_ROUNDING * self.mean) ** 2] = 0.0
         rank = min(RANK, len(X))
         # Fewer rows than features: eigenvectors of the small Gram matrix give those of the large one.
-        t2, E = scipy.linalg.eigh(X @ X.T, subset_by_index=(len(X) - rank, len(X) - 1))
+        t2, E = eigenpairs_of(X @ X.T, (len(X) - rank, len(X) - 1))
         kept = t2 > 1e-12 * max(float(t2[-1]), 1e-300)
         W = X.T @ E[:, kept]
         return LowRank(W, np.maximum(np.sum(X * X, axis=0) - np.sum(W * W, axis=1), 0.0))
@@ -113,6 +114,14 @@ class Space:
     statistics: Statistics | WideStatistics
     lowest: Matrix
     highest: Matrix
+
+    @cached_property
+    def second_moments(self) -> Solve:
+        """B -> G^-1 B, G the mean of p p^T over the candidates p, shrunk a little."""
+        return self.statistics.covariance.second_moments(self.statistics.mean, SHRINKAGE)
+
+    def __reduce__(self) -> tuple[type[Space], tuple[object, ...]]:
+        return Space, (self.name, self.statistics, self.lowest, self.highest)  # what is remembered is made again
 
 
 def is_wide(d: int) -> bool:

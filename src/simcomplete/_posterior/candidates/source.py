@@ -7,23 +7,24 @@ and changes nothing else. The same questions get the same answers either way.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
-from typing import NamedTuple
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._posterior.candidates.moments import CandidatePass, PassResult
-from simcomplete._posterior.shared.neighbours import Nearest, Probes
-from simcomplete._posterior.shared.rows import diagonal_deficit, scaled_rows, take_matrix
+from simcomplete._posterior.shared.neighbours import KeptRows, Nearest, Probes, smoothing
+from simcomplete._posterior.shared.rows import diagonal_deficit, rows_in_units, scaled_rows, take_matrix, typical_length
 from simcomplete._rows.budget import row_blocks
 from simcomplete._rows.derived import EditedRows, UnitRows
 from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.xp import Array, to_numpy
 from simcomplete._types import Mask, Matrix
 
-APART = 10  # distances that tell a copy: to the best and nine others
-SOURCES = 8  # likeliest candidates that enter a vector
+FEW_ROWS, FEW_VALUES = 8, 2**22  # so many queries are taken one by one where there are more candidates: less is read
+POOL_VALUES = 2**22  # all candidates are in the pool up to so many values
+POOL_ROWS = 2000  # rows of a pool at least
+MAX_DRAWN_ROWS = 4000  # rows of a pool that is a part of the candidates, at most
 
 
 def no_positions() -> NDArray[np.int64]:
@@ -45,108 +46,29 @@ class NeighbourRows:
 
     rows: dict[str, Matrix]
     near: Nearest
+    _squares: dict[str, Matrix] = field(default_factory=dict, repr=False, compare=False)
+    _smoothed: dict[float, Matrix] = field(default_factory=dict, repr=False, compare=False)
+
+    def smoothed(self, k: float) -> Matrix:
+        """Smoothing weights with k effective neighbours, computed once."""
+        if k not in self._smoothed:
+            self._smoothed[k] = smoothing(self.near.cosines, k)
+        return self._smoothed[k]
 
     def some(self, queries: slice, most: int | None = None) -> NeighbourRows:
         """Those of some queries, or fewer of each."""
-        return replace(self, near=self.near.some(queries, most))
+        return NeighbourRows(self.rows, self.near.some(queries, most))
 
     @property
     def n(self) -> int:
         """How many neighbours there are in all."""
         return len(next(iter(self.rows.values())))
 
-    @cached_property
-    def squares(self) -> dict[str, Matrix]:
-        """Squared rows in each space, for the neighbours' variance."""
-        return {name: rows * rows for name, rows in self.rows.items()}
-
-
-class Played(NamedTuple):
-    """Candidates to learn from how copies look: positions, what is seen of each, deviations of the features."""
-
-    positions: NDArray[np.int64]
-    observed: Mask
-    deviations: Matrix
-
-
-class Agreement(NamedTuple):
-    """How far rows are from their nearest candidates on what is observed of them.
-
-    Attributes
-    ----------
-    distances : array of shape (rows, k)
-        Mean squared differences in units of each feature's variance, rising; inf where a row has fewer neighbours.
-    apart : array of shape (rows, 10)
-        The first of them, then those of candidates that are not the same as the first.
-    first, rival : array of shape (rows, d)
-        The nearest candidate, and the next that is not the same.
-    sources : array of shape (rows, 8, d)
-        The nearest, twins included.
-    """
-
-    distances: Matrix
-    apart: Matrix
-    first: Matrix
-    rival: Matrix
-    sources: Matrix
-
-    @classmethod
-    def of(
-        cls,
-        values: Matrix,
-        observed: Mask,
-        neighbours: list[Matrix],
-        deviations: Matrix,
-        distances: Matrix | None = None,
-    ) -> Agreement:
-        """Compare rows with their own neighbours, given as rows in the same units; equal distances stay in order.
-
-        Where the distances are known, of as many neighbours each, they are taken.
-        """
-        rows, d = values.shape
-        most = max(len(each) for each in neighbours)
-        found = cls(
-            np.full((rows, most), np.inf),
-            np.empty((rows, APART)),
-            np.empty((rows, d)),
-            np.empty((rows, d)),
-            np.zeros((rows, SOURCES, d)),
-        )
-        for row, near in enumerate(neighbours):
-            given = None if distances is None else distances[row]
-            e = mean_squared_gaps(values[row], observed[row], near, deviations) if given is None else given
-            order = np.argsort(e, kind="stable")
-            e = e[order]
-            alike = int(np.searchsorted(e, e[0], side="right"))  # twins are equally far
-            twin = np.zeros(len(e), dtype=bool)
-            twin[:alike] = (near[order[:alike]] == near[order[0]]).all(axis=1)
-            others = np.flatnonzero(~twin)
-            others = others if len(others) else np.array([len(near) - 1])
-            found.distances[row, : len(e)] = e
-            found.apart[row] = e[np.concatenate([[0], others[np.minimum(np.arange(APART - 1), len(others) - 1)]])]
-            found.first[row], found.rival[row] = near[order[0]], near[order[others[0]]]
-            found.sources[row, : min(SOURCES, len(near))] = near[order[:SOURCES]]
-        return found
-
-
-def mean_squared_gaps(q: Matrix, observed: Mask, rows: Matrix, deviations: Matrix) -> Matrix:
-    """Mean squared differences of one row and others, over what is observed of it, in the features' deviations."""
-    seen = np.flatnonzero(observed)
-    gap = (rows[:, seen] - q[seen]) / deviations[seen]
-    return np.asarray(np.sum(gap * gap, axis=1) / max(len(seen), 1))
-
-
-@dataclass(frozen=True)
-class KeptRows:
-    """Unit rows of all candidates and their squares, in memory."""
-
-    unit: Matrix
-    squares: Matrix
-
-    @classmethod
-    def of(cls, unit: Matrix) -> KeptRows:
-        """Take unit rows."""
-        return cls(unit, unit * unit)
+    def squares(self, space: str) -> Matrix:
+        """Squared rows in a space, for the neighbours' variance."""
+        if space not in self._squares:
+            self._squares[space] = self.rows[space] * self.rows[space]
+        return self._squares[space]
 
 
 @dataclass(frozen=True)
@@ -162,7 +84,7 @@ class Candidates:
     kept : KeptRows or None
         Unit rows, where there are few enough to keep.
     zero : array of int
-        Positions of candidates that are zero, where a pass has told.
+        Positions of candidates that are zero, where a pass has found them.
     progress : bool or None
         Whether passes show how far they are.
     """
@@ -196,12 +118,23 @@ class Candidates:
         """Some candidates, in the spaces asked for."""
         if self.kept is not None and spaces == ("unit",):
             return {"unit": self.kept.unit[positions]}
-        raw, unit = scaled_rows(take_matrix(self.table, positions), self.scale)
+        rows = take_matrix(self.table, positions)
+        if spaces == ("raw",):
+            return {"raw": rows_in_units(rows, self.scale)}
+        if self.kept is None:
+            raw, unit = scaled_rows(rows, self.scale)
+        else:
+            raw, unit = rows_in_units(rows, self.scale), self.kept.unit[positions]
         return {name: {"raw": raw, "unit": unit}[name] for name in spaces}
 
     def neighbour_rows(self, near: Nearest, spaces: tuple[str, ...]) -> NeighbourRows:
         """Bring the neighbours of some queries here."""
-        ids, place = np.unique(near.ids, return_inverse=True)
+        if len(near.ids) == 1:  # whose neighbours differ
+            order = np.argsort(near.ids[0])
+            ids, place = near.ids[0, order], np.empty(len(order), dtype=np.int64)
+            place[order] = np.arange(len(order))
+        else:
+            ids, place = np.unique(near.ids, return_inverse=True)
         return NeighbourRows(self.rows(ids, spaces), near._replace(ids=place.reshape(near.ids.shape)))
 
     def nearest(self, values: Matrix, observed: Mask, most: int, excluded: NDArray[np.int64]) -> Nearest:
@@ -220,6 +153,12 @@ class Candidates:
             near = probes.nearest(kept.unit[block], kept.squares[block], most, gone[block] if len(excluded) else None)
             return near._replace(ids=near.ids + block.start)
 
+        few = len(values) == 1 or (len(values) <= FEW_ROWS and kept.unit.size > FEW_VALUES)
+        if few and not len(excluded) and kept.reads_columns:
+            if len(values) == 1:
+                return probes.nearest(kept.unit, kept.squares, most, columns=kept.columns)
+            alone = [self.nearest(values[i : i + 1], observed[i : i + 1], most, excluded) for i in range(len(values))]
+            return Nearest(*(np.concatenate(parts) for parts in zip(*alone, strict=True)))
         blocks = row_blocks(self.n, 8 * 4 * len(values))
         return reduce(lambda a, b: a.merged(b, most), map(search, blocks))
 
@@ -290,3 +229,46 @@ class Candidates:
         rest = np.delete(np.arange(self.n), gone)
         kept = KeptRows(self.kept.unit[rest], self.kept.squares[rest])
         return replace(self, table=HeldRows(self.table.take(rest)), kept=kept)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Candidates for all that is done with rows at random.
+
+    Attributes
+    ----------
+    positions : array of int
+        Where they are among the candidates.
+    raw, unit : array of shape (m, d)
+        The rows, divided by `scale` and by their own length.
+    scale : float
+        The typical length of a candidate.
+    whole : bool
+        Whether these are all candidates.
+    """
+
+    positions: NDArray[np.int64]
+    raw: Matrix
+    unit: Matrix
+    scale: float
+    whole: bool
+
+    @classmethod
+    def draw(cls, table: RowTable, rng: np.random.Generator) -> Pool:
+        """Take all candidates, or as many as the pool holds."""
+        n, size = table.n, pool_size(table.n, table.d)
+        whole = size == n
+        positions = np.arange(n) if whole else np.sort(rng.choice(n, size, replace=False))
+        rows = take_matrix(table, positions)
+        scale = typical_length(rows)
+        return cls(positions, *scaled_rows(rows, scale), scale, whole)
+
+    def rows(self, space: str) -> Matrix:
+        """The rows in one space."""
+        return self.raw if space == "raw" else self.unit
+
+
+def pool_size(n: int, d: int) -> int:
+    """How many of n rows of d values the pool holds: all, or some thousand, which little memory is enough for."""
+    size = max(POOL_ROWS, POOL_VALUES // d)
+    return n if n <= size else min(size, MAX_DRAWN_ROWS)

@@ -15,16 +15,17 @@ import numpy as np
 from simcomplete._posterior.candidates.conditional import (
     RIDGE_NEIGHBOURS,
     CandidateHoldout,
+    CompletedQueries,
     ConditionalMeans,
     Queries,
     ridge_weights,
     smoothing_weights,
 )
-from simcomplete._posterior.candidates.grid import RECALL_AT, SPACES, choose_delta
+from simcomplete._posterior.candidates.grid import RECALL_AT, SHORTEST, SPACES, choose_delta
 from simcomplete._posterior.candidates.moments import Space
 from simcomplete._posterior.shared.lengths import NO_ERROR, Lengths, error_quantiles, first_best, learn
 from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, share_found
-from simcomplete._posterior.shared.rows import Objective, rounded, unit_rows
+from simcomplete._posterior.shared.rows import Objective, nonzero_or_one, rounded, unit_rows
 from simcomplete._types import Matrix
 
 SOFTNESS = 0.02
@@ -51,8 +52,8 @@ class Stack:
     error: float
     recall: float
     quantiles: Matrix
-    # The simulated queries' vectors.
-    rehearsed: Matrix | None = field(default=None, repr=False, compare=False)
+    # The simulated queries as they were completed.
+    holdout_vectors: CompletedQueries | None = field(default=None, repr=False, compare=False)
 
     @property
     def spaces(self) -> tuple[str, ...]:
@@ -64,29 +65,32 @@ class Stack:
         """How many neighbours every query needs."""
         return RIDGE_NEIGHBOURS
 
-    def vectors(self, spaces: dict[str, Space], queries: Queries) -> tuple[Matrix, Matrix]:
-        """Unit directions of completed rows, and their lengths."""
+    def vectors(self, spaces: dict[str, Space], queries: Queries) -> CompletedQueries:
+        """Complete rows."""
         parts = complete_all(spaces, queries, self.deltas)
         calibrated = {key: parts.calibrated(key, self.lengths[key]) for key in {*self.average, *self.singles}}
         B = directions_to_combine(parts, calibrated, self.average, self.singles, spaces)
         u = np.tensordot(self.coefficients, B, axes=1)
         length = np.sqrt(np.sum(u * u, axis=1))
-        return unit_rows(u), np.minimum(length, 1.0)
+        return CompletedQueries(unit_rows(u), np.minimum(length, 1.0), parts.means["unit"])
 
     def values(self, spaces: dict[str, Space], queries: Queries) -> tuple[Matrix, Matrix]:
-        """The soft average of completed rows, in the units of the queries, and the variances of what was missing.
+        """The soft average of completed rows, in the units of the queries, and the deviations of what was missing.
 
         The stack itself combines directions, which have no units.
         """
         parts = complete_all(spaces, queries, self.deltas)
         mean, variance = np.zeros_like(queries.values), np.zeros_like(queries.values)
+        size_of = {key: parts.means[key[0]].sizes[:, None] for key in self.average}
+        largest = nonzero_or_one(np.max(list(size_of.values()), axis=0))
         for key, weight in self.average.items():
             means, m = parts.means[key[0]], parts.raw(key)
             size = np.sum(m * m, axis=1)
-            unknown = size * (self.lengths[key].of(parts.features[key[0]], size) ** -2.0 - 1)
-            mean += weight * m * means.sizes[:, None]
-            variance += weight * means.variances(unknown) * means.sizes[:, None] ** 2
-        return mean, variance
+            length = self.lengths[key].of(parts.features[key[0]], size)
+            unknown = size * (np.maximum(length, SHORTEST) ** -2.0 - 1)
+            mean += weight * m * size_of[key]
+            variance += weight * means.variances(unknown) * (size_of[key] / largest) ** 2
+        return mean, np.sqrt(variance) * largest
 
     def as_dict(self) -> dict[str, Any]:
         """The settings and the expected squared error of one similarity."""
@@ -196,8 +200,8 @@ def learn_stack(holdout: CandidateHoldout, objective: Objective = "error") -> St
     length = np.minimum(np.sqrt(np.sum(u * u, axis=1)), 1.0)
     error = float(np.mean((T - outside) ** 2))
     quantiles = error_quantiles(T, outside, length)
-    u *= (length / np.where(length > 0, np.sqrt(np.sum(u * u, axis=1)), 1.0))[:, None]
-    return Stack(deltas, lengths, average, singles, coefficients, strength, error, recall, quantiles, u)
+    done = CompletedQueries(unit_rows(u), length, parts.means["unit"])
+    return Stack(deltas, lengths, average, singles, coefficients, strength, error, recall, quantiles, done)
 
 
 def _recall(S: Matrix, T: Matrix) -> float:

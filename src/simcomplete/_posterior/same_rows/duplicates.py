@@ -9,13 +9,12 @@ import numpy as np
 from simcomplete._method.given import generator, problem_of_rows
 from simcomplete._method.problem import AllRows
 from simcomplete._posterior.same_rows.find import same_pairs
+from simcomplete._posterior.shared.copy_classes import MOST_COPIES
 from simcomplete._result.duplicates import Duplicates
 from simcomplete._rows.budget import working_memory
 from simcomplete._rows.validate import check_number
 from simcomplete._similarity.measure import Measure
 from simcomplete.errors import InputError
-
-MOST_COPIES = 0.99  # the largest share of rows that can be copies
 
 
 def duplicates(
@@ -31,26 +30,26 @@ def duplicates(
     progress: bool | None = None,
     memory: int | str | None = None,
 ) -> Duplicates:
-    """Find pairs of rows of one table that are the same, where any may have gaps.
+    """Find duplicate rows in a table with missing values.
 
-    Rows are the same where they have the same values in the features that both have, exactly or with noise, and nearer
-    to each other than strangers come by chance. How near these come is learnt from the table itself. All pairs are
-    compared, block by block: nothing of the size n x n is kept.
+    Two rows are duplicates if they have the same values in the features that both have, exactly or with noise, and are
+    closer than different rows are by chance; the distances of different rows are learnt from the table. All pairs are
+    compared, block by block; no n x n matrix is kept.
 
     Parameters
     ----------
     X : array or frame of shape (n, d)
-        Rows, NaN where a value is missing; complete rows, too. Features count alike, whatever their units.
+        Rows, NaN where a value is missing. Features have equal weights, whatever their units.
     above : float
         Only pairs that are the same with at least this probability.
     prior : float, optional
-        Share of rows that have a copy in the table. When left out, 4 in 100, or as many as evidently have.
+        Share of rows that have a copy in the table; by default 0.04, or the share of obvious copies if that is larger.
     min_overlap : int
         Features that two rows need in common.
     id, labels, missing
         As in `simcomplete.complete`.
     random_state : int, Generator or None
-        Seed of the rows that it is learnt from.
+        Seed of the sample of rows that the model is learnt from.
     progress : bool, optional
         None shows progress on a terminal, False never.
     memory : int or str, optional
@@ -64,8 +63,8 @@ def duplicates(
 
     Notes
     -----
-    Two rows with few values in common cannot be told to be the same: three equal values that no other row has can, ten
-    equal answers of yes or no cannot. Noise is learnt as independent from feature to feature.
+    Rows with few informative values in common are not reported: three equal values that no other row has
+    can be enough, ten equal yes-or-no answers cannot. Noise is assumed to be independent between features.
 
     Examples
     --------
@@ -79,7 +78,7 @@ def duplicates(
     """
     above = check_number(above, "above", 0.0, 1.0)
     if prior is not None and check_number(prior, "prior", 0.0, MOST_COPIES) == 0:
-        raise InputError(f"prior={prior!r} is no share of rows that have a copy; give one above 0", about=("prior",))
+        raise InputError(f"prior={prior!r} is not a share of rows that have a copy; give one above 0", about=("prior",))
     problem = problem_of_rows(
         X, None, Measure(min_overlap=min_overlap), progress, id=id, labels=labels, missing=missing
     )

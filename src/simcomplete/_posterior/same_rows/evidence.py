@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._posterior.candidates.covariance import Conditioner, Covariance
-from simcomplete._posterior.same_rows.crowd import Crowd
+from simcomplete._posterior.same_rows.density import StrangerDensity
 from simcomplete._posterior.same_rows.near_pairs import Partners, ScaledTable, remarkable
 from simcomplete._types import Mask, Matrix
 
@@ -66,12 +66,12 @@ class RowPair(NamedTuple):
         rows = self.values[which], self.observed[which], self.partner[which], self.partner_observed[which]
         return RowPair(*rows, self.rivals.some(which))
 
-    def strangers(self, crowd: Crowd) -> Matrix:
+    def strangers(self, density: StrangerDensity) -> Matrix:
         """Logarithm of the number of strangers to expect as near as the partner."""
-        return crowd.strangers(self.distance, self.both, self.rivals)
+        return density.strangers(self.distance, self.both, self.rivals)
 
-    def features(self, table: ScaledTable, crowd: Crowd) -> Matrix:
-        """Seven numbers: distances plain and by the covariance, also beside those of the first rival, and the crowd."""
+    def features(self, table: ScaledTable, density: StrangerDensity) -> Matrix:
+        """Seven numbers: distances plain and by the covariance, also beside those of the first rival, and strangers."""
         covariance = table.covariance.shrunk(SHRINKAGE)
         rival, alone = self.rivals.ids[:, 0], self.rivals.ids[:, 0] < 0
         second = np.where(alone, self.distance, self.rivals.distances[:, 0])
@@ -84,7 +84,7 @@ class RowPair(NamedTuple):
             [
                 L,
                 L - np.log(second + SMALL),
-                self.strangers(crowd),
+                self.strangers(density),
                 m,
                 m - np.where(alone, m, other),
                 m0,

@@ -109,8 +109,8 @@ def _repeated_pairs(
         rows = many[part]
         mine = table.values[rows], table.observed[rows]
         pair = RowPair.of(*mine, *mine, partners.some(rows))
-        learnt, counted = model.probabilities(pair, prior), model.of_equal(pair, prior)
-        p[rows] = np.where(learnt.sum(axis=1, keepdims=True) < counted[:, :1], counted, learnt)
+        learnt, by_chance = model.probabilities(pair, prior), model.of_equal(pair, prior)
+        p[rows] = np.where(learnt.sum(axis=1, keepdims=True) < by_chance[:, :1], by_chance, learnt)
     later = np.flatnonzero((first[which] != np.arange(len(which))) & (p[which].sum(axis=1) >= above))
     of = which[later]
     common = table.observed[of].sum(axis=1)

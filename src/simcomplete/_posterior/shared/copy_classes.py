@@ -1,4 +1,4 @@
-"""Classes of copies: what is played to learn them, and how likely a row belongs to each.
+"""Classes of copies: what is simulated to learn them, and how likely a row belongs to each.
 
 A row is fresh, or a copy of another: exact, near (noise up to a tenth of a feature's standard deviation) or rough (up
 to a half).
@@ -6,13 +6,17 @@ to a half).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
-import scipy.optimize
+import scipy.linalg
 from numpy.typing import NDArray
 
-from simcomplete._types import Matrix
+from simcomplete._method.params import Constraint, Number, Parameter, Shares
+from simcomplete._types import Mask, Matrix
+from simcomplete.errors import InputError
 
 # Class (0 fresh, 1 exact, 2 near, 3 rough), noise in standard deviations (log-uniform), weight. Fresh rows have noise,
 # too: else whatever is noisy, or no whole number, would be a copy.
@@ -24,9 +28,25 @@ KINDS: tuple[tuple[int, tuple[float, float] | None, float], ...] = (
     (3, (0.1, 0.5), 1.0),
 )
 RATES = np.array([0.02, 0.015, 0.003])  # of exact, near and rough copies, where nothing is known
+# Times the same, where a share is told: who knows how many copies there are has seen them, so that few have much noise.
+SEEN = np.array([1.0, 0.5, 1 / 3])
 MOST_EXACT = 0.5
-RIDGE, STEPS = 0.3, 60  # of the regression
-NATS = 1.0  # of evidence that one observed value can bring
+MOST_COPIES = 0.99  # the largest share of copies that can be recognised
+Prior = float | Sequence[float] | None  # how common copies are, in all or each class; None: as is usual
+TOLD: tuple[Constraint, ...] = (
+    Number(0.0, MOST_COPIES, above=True),
+    Shares(("exact", "near", "rough copies"), MOST_COPIES),
+)
+RIDGE, STEPS, HALVINGS = 0.3, 20, 20  # of the regression
+LARGEST_OUTLYING = 1e200  # squared distance to the mean of all
+SMALL = 1e-4  # added to squared distances before their logarithm
+FEATURES = 5  # numbers that tell copies from fresh rows
+NO_CENTRED_COPIES = (
+    "copies=True cannot go with metric='pearson': a copy has the same values, and the mean that correlations take off "
+    "depends on which of them are missing; use metric='cosine', or copies=False"
+)
+UNPENALISED = 1e-6  # ridge of the intercept
+CONVERGED = 3e-3  # relative decrease of the loss at which it ends
 
 
 @dataclass(frozen=True)
@@ -37,7 +57,7 @@ class CopyModel:
     ----------
     weights : array of shape (columns, 4)
         Of the regression.
-    low, high, mean, sd : array of shape (7,)
+    low, high, mean, sd : array of shape (features,)
         Range, mean and standard deviation of the features seen.
     rates : array of shape (3,)
         How common exact, near and rough copies are.
@@ -50,49 +70,128 @@ class CopyModel:
     sd: Matrix
     rates: Matrix
 
-    def probabilities(self, x: Matrix, observed: Matrix, prior: float | None, odds: float = 1.0) -> Matrix:
-        """P(exact), P(near), P(rough) of rows, from their features and numbers of observed values."""
+    def evidence(self, x: Matrix, most: Matrix) -> Matrix:
+        """Nats of evidence for each kind of copy, from the features of rows and the most evidence that there can be.
+
+        The latter has shape (rows, 1), or (rows, 3) for each class its own.
+        """
         z = (np.clip(x, self.low, self.high) - self.mean) / self.sd
         score = _with_products(z) @ self.weights
-        evidence = np.minimum(score[:, 1:] - score[:, :1], NATS * observed[:, None])
-        rates = self.rates if prior is None else self.rates * (prior / self.rates.sum())
+        return np.asarray(np.minimum(score[:, 1:] - score[:, :1], most))
+
+    def probabilities(self, x: Matrix, most: Matrix, prior: Prior, odds: float = 1.0) -> Matrix:
+        """P(exact), P(near), P(rough) of rows, from their features and the most evidence that there can be."""
+        return self.given(self.evidence(x, most), prior, odds)
+
+    def given(self, evidence: Matrix, prior: Prior, odds: float = 1.0) -> Matrix:
+        """The same from the evidence for each kind."""
+        rates = self._rates(prior)
         total = rates.sum()
         weight = odds * rates / max(1 - total, 1e-9) * np.exp(evidence)
         return np.asarray(weight / (1 + weight.sum(axis=1, keepdims=True)))
 
+    def _rates(self, prior: Prior) -> Matrix:
+        """Rates of the classes: as is usual, with a sum that is told, or told each."""
+        if prior is None:
+            return self.rates
+        if isinstance(prior, (int, float, np.number)):
+            seen = self.rates * SEEN
+            return np.asarray(seen * (float(prior) / seen.sum()))
+        return np.asarray(prior, dtype=np.float64)
+
+
+def check_prior(prior: Prior) -> Prior:
+    """Return what was told of how common copies are, or say what it can be.
+
+    Examples
+    --------
+    >>> check_prior([0.5, 0, 0])
+    (0.5, 0.0, 0.0)
+    """
+    if prior is None:
+        return None
+    Parameter("prior", None, TOLD, "").checked(prior)
+    return float(prior) if isinstance(prior, (int, float, np.number)) else tuple(map(float, prior))
+
+
+def features(apart: Matrix, typical: Matrix, observed: Mask) -> Matrix:
+    """The numbers, FEATURES of them, that tell copies from fresh rows.
+
+    Parameters
+    ----------
+    apart : array of shape (rows, 10)
+        Distances to the best candidate and to nine that are no twins of it, see `Agreement`.
+    typical : array of shape (rows,)
+        Distances to the mean of all candidates by their covariance.
+    observed : array of bool, shape (rows, d)
+        What is seen.
+    """
+    L, count = np.log(apart + SMALL), np.maximum(observed.sum(axis=1), 1)
+    later = L[:, 2:].mean(axis=1)
+    outlying = np.log(np.clip(typical, 0.0, LARGEST_OUTLYING) + SMALL)
+    return np.column_stack([L[:, 0], L[:, 0] - L[:, 1], L[:, 0] - later, outlying, np.log(count)])
+
+
+def looks_for_copies(asked: bool | None, centred: bool) -> bool:
+    """Whether queries may be copies of candidates: unless it was switched off, or is impossible."""
+    if asked and centred:
+        raise InputError(NO_CENTRED_COPIES)
+    return not centred if asked is None else bool(asked)
+
+
+_pairs = cache(np.triu_indices)  # takes longer than all the rest for one row
+
 
 def _with_products(z: Matrix) -> Matrix:
-    first, second = np.triu_indices(z.shape[1])
+    first, second = _pairs(z.shape[1])
     return np.column_stack([np.ones(len(z)), z, z[:, first] * z[:, second]])
 
 
 def learn_classes(x: Matrix, label: NDArray[np.int64], weight: Matrix, rates: Matrix) -> CopyModel:
-    """Regress classes (0 fresh, then the copies) on features and their products."""
+    """Regress classes (0 fresh, then the copies) on features and their products: ridged logistic, by Newton's method.
+
+    Scores are those of the copies relative to fresh rows, whose own are 0.
+    """
     low, high, mean = x.min(axis=0), x.max(axis=0), x.mean(axis=0)
     sd = np.where(x.std(axis=0) < 1e-9, 1.0, x.std(axis=0))
     A = _with_products((x - mean) / sd)
-    Y = np.eye(4)[label]
-    penalty = np.full((A.shape[1], 1), RIDGE)
-    penalty[0] = 0.0
+    columns, Y = A.shape[1], np.eye(4)[label][:, 1:]
+    penalty = np.full((columns, 1), RIDGE)
+    penalty[0] = UNPENALISED
 
-    def cost(flat: Matrix) -> tuple[float, Matrix]:
-        W = flat.reshape(A.shape[1], 4)
+    def at(W: Matrix) -> tuple[float, Matrix]:
         G = A @ W
-        G = G - G.max(axis=1, keepdims=True)
-        total = np.log(np.sum(np.exp(G), axis=1))
-        loss = np.sum(weight * (total - np.sum(Y * G, axis=1))) + 0.5 * np.sum(penalty * W * W)
-        slope = A.T @ (weight[:, None] * (np.exp(G - total[:, None]) - Y)) + penalty * W
-        return float(loss), slope.ravel()
+        top = np.maximum(G.max(axis=1), 0.0)
+        E = np.exp(G - top[:, None])
+        total = E.sum(axis=1) + np.exp(-top)
+        loss = weight @ (np.log(total) + top - np.sum(Y * G, axis=1)) + 0.5 * np.sum(penalty * W * W)
+        return float(loss), E / total[:, None]
 
-    start = np.zeros(A.shape[1] * 4)
-    found = scipy.optimize.minimize(cost, start, jac=True, method="L-BFGS-B", options={"maxiter": STEPS})
-    return CopyModel(found.x.reshape(A.shape[1], 4), low, high, mean, sd, rates)
+    W = np.zeros((columns, 3))
+    H = np.empty((3, columns, 3, columns))
+    loss, P = at(W)
+    for _ in range(STEPS):
+        slope = A.T @ (weight[:, None] * (P - Y)) + penalty * W
+        for a, b in zip(*np.triu_indices(3), strict=True):
+            block = (A.T * (weight * P[:, a] * ((a == b) - P[:, b]))) @ A
+            H[a, :, b, :] = H[b, :, a, :] = block + np.diag(penalty[:, 0]) if a == b else block
+        factor = scipy.linalg.cho_factor(H.reshape(3 * columns, -1), check_finite=False)
+        step = scipy.linalg.cho_solve(factor, slope.T.ravel(), check_finite=False).reshape(3, columns).T
+        before = loss
+        for halving in range(HALVINGS):
+            loss, P = at(W - step / 2**halving)
+            if loss <= before:
+                W = W - step / 2**halving
+                break
+        if before - loss < CONVERGED * before:
+            break
+    return CopyModel(np.column_stack([np.zeros(columns), W]), low, high, mean, sd, rates)
 
 
-def nothing_learnt() -> CopyModel:
+def nothing_learnt(features: int) -> CopyModel:
     """Where every candidate is a copy of another: no evidence for anything but the rates."""
-    zeros = np.zeros(7)
-    return CopyModel(np.zeros((36, 4)), zeros, zeros, zeros, zeros + 1, RATES)
+    zeros = np.zeros(features)
+    return CopyModel(np.zeros((_with_products(zeros[None]).shape[1], 4)), zeros, zeros, zeros, zeros + 1, RATES)
 
 
 def snapped(x: Matrix, values: Matrix) -> Matrix:

@@ -24,7 +24,7 @@ LEAST_SD = 0.1
 SMALLEST_SIZE = 1e-24  # of |m|^2; rows are in units of a typical length
 COPY = 1 - 1e-6  # cosine above which two rows are the same
 QUANTILES = np.linspace(0.0, 1.0, 1001)
-MANY = 50  # simulated queries from which their errors are taken as they are
+ENOUGH_QUERIES = 50  # simulated queries from which their errors are taken as they are
 # Where there are fewer: measured such that intervals at 0.9 cover that of problems with 15 to 100 candidates.
 WIDER = 3.6
 LEVELS = np.linspace(0.0, 1.0, 201)  # of the quantiles by rank
@@ -116,16 +116,16 @@ def widened(quantiles: Matrix, rows: float) -> Matrix:
     """Quantiles of errors as they are for other rows than those, few, that settings were chosen on.
 
     The errors of one row go together, so it is rows that are few, not pairs. Errors of what was fitted to them are too
-    small, and the largest are not among them yet: quantiles grow, the more the further out they are. From `MANY`
-    simulated queries (200 candidates) on nothing is changed.
+    small, and the largest are not among them yet: quantiles grow, the more the further out they are. From
+    `ENOUGH_QUERIES` simulated queries (200 candidates) on nothing is changed.
 
     Examples
     --------
     >>> widened(QUANTILES, 10)[[500, 900]].round(3), widened(QUANTILES, 50)[[500, 900]]
     (array([0.657, 1.41 ]), array([0.5, 0.9]))
     """
-    lack = max(1 / np.sqrt(rows) - 1 / np.sqrt(MANY), 0.0)
-    return np.asarray(quantiles * (1 + WIDER * lack * QUANTILES))
+    shortage = max(1 / np.sqrt(rows) - 1 / np.sqrt(ENOUGH_QUERIES), 0.0)
+    return np.asarray(quantiles * (1 + WIDER * shortage * QUANTILES))
 
 
 def _mean_ranks(falling: Matrix, w: Matrix) -> Matrix:
@@ -194,6 +194,6 @@ def rank_table(S: Matrix, T: Matrix, spread: Matrix, weights: Matrix) -> tuple[M
             total = np.cumsum(w[mine])
             shares.append(float(np.exp(np.average(np.log(rank[mine] / n), weights=w[mine]))))
             table.append(np.interp(LEVELS, (total - w[mine] / 2) / total[-1], z[mine]))
-    lack = max(1 / np.sqrt(len(S)) - 1 / np.sqrt(MANY), 0.0)
+    shortage = max(1 / np.sqrt(len(S)) - 1 / np.sqrt(ENOUGH_QUERIES), 0.0)
     middle = np.asarray(table)[:, len(LEVELS) // 2, None]
-    return np.array(shares), middle + (np.asarray(table) - middle) * (1 + WIDER * lack * np.abs(2 * LEVELS - 1))
+    return np.array(shares), middle + (np.asarray(table) - middle) * (1 + WIDER * shortage * np.abs(2 * LEVELS - 1))

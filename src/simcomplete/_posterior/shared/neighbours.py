@@ -7,6 +7,8 @@ lies.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -14,13 +16,15 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from simcomplete._posterior.shared.rows import RESOLUTION, distinct_masks, unit_rows
-from simcomplete._rows.budget import row_blocks
+from simcomplete._rows.budget import available_bytes, row_blocks
 from simcomplete._rows.table import RowTable
 from simcomplete._rows.xp import Array, is_numpy, like, namespace, to_numpy, top_k
 from simcomplete._types import Mask, Matrix
 
 MAX_NEIGHBOURS = 48
 BISECTIONS = 12
+COLUMN_VALUES = 2**24  # of candidates up to which a single query reads the features that it has, and no others
+COLUMN_MEMORY = 0.1  # of what is free, that a copy of more candidates for that purpose may take
 WIDTHS = (1e-4, 100.0)  # of the kernel, relative to the mean distance
 
 
@@ -40,6 +44,33 @@ class Nearest(NamedTuple):
         ids, cosines, energies = (np.concatenate(both, axis=1) for both in zip(self, other, strict=True))
         order = np.argsort(-cosines, axis=1, kind="stable")[:, :most]
         return Nearest(*(np.take_along_axis(part, order, axis=1) for part in (ids, cosines, energies)))
+
+
+@dataclass(frozen=True)
+class KeptRows:
+    """Unit rows of all candidates and their squares, in memory."""
+
+    unit: Matrix
+    squares: Matrix
+
+    @classmethod
+    def of(cls, unit: Matrix) -> KeptRows:
+        """Take unit rows."""
+        return cls(unit, unit * unit)
+
+    @cached_property
+    def columns(self) -> Matrix:
+        """Features of all candidates, one after the other."""
+        return np.ascontiguousarray(self.unit.T)
+
+    @property
+    def reads_columns(self) -> bool:
+        """Whether they are there, or there is room for them."""
+        size = self.unit.size
+        return "columns" in self.__dict__ or size <= COLUMN_VALUES or 8 * size <= COLUMN_MEMORY * available_bytes()
+
+    def __reduce__(self) -> tuple[type[KeptRows], tuple[Matrix, Matrix]]:
+        return KeptRows, (self.unit, self.squares)  # columns are made again where they are needed
 
 
 @dataclass(frozen=True)
@@ -69,7 +100,15 @@ class Probes:
             return cls(unit, masks, which)
         return cls(table.like(unit, table.xp.float64), table.like(masks, table.xp.float64), which)
 
-    def nearest(self, unit: Array, squares: Array, most: int, excluded: Mask | None = None, since: int = 0) -> Nearest:
+    def nearest(
+        self,
+        unit: Array,
+        squares: Array,
+        most: int,
+        excluded: Mask | None = None,
+        since: int = 0,
+        columns: Matrix | None = None,
+    ) -> Nearest:
         """The candidates with the largest overlap cosine, by two matrix products for all rows.
 
         Parameters
@@ -80,11 +119,17 @@ class Probes:
             How many to keep; at most the candidates there are.
         excluded : array of bool, shape (n,), optional
             Candidates that come last (cosine -inf) for the rows from `since` on.
+        columns : array of shape (d, n), optional
+            Features of the candidates, to read only those that rows of a single mask have.
         """
         xp = namespace(unit)
-        energy = self.masks @ squares.T
+        if columns is None:
+            energy, cosine = self.masks @ squares.T, self.values @ unit.T
+        else:
+            seen = np.flatnonzero(self.masks[0])
+            read = columns[seen]
+            energy, cosine = np.einsum("dn,dn->n", read, read)[None], self.values[:, seen] @ read
         root = xp.sqrt(xp.where(energy > 0, energy, xp.full_like(energy, np.inf)))  # no energy: no evidence, cosine 0
-        cosine = self.values @ unit.T
         repeated = len(self.which) > int(root.shape[0])
         which = like(self.which, unit)
         # Divided, not multiplied by an inverse: with one feature observed all cosines are exactly 1, ties stay ties.
@@ -109,7 +154,7 @@ class Probes:
         return Nearest(ids, np.asarray(best, np.float64), to_numpy(xp.take_along_axis(energy, like(ids, unit), axis=1)))
 
     def _settle(self, scaled: Matrix, steps: Matrix, last: Matrix, unit: Matrix, squares: Matrix) -> bool:
-        """Round anew, in `steps`, the cosines that rounding errors of the products could carry to another step.
+        """Round again, in `steps`, the cosines that rounding errors of the products could carry to another step.
 
         The last digits of a matrix product depend on its shape, so on the other rows of a batch. Half way between two
         steps they decide, and where all neighbours are about equally near one step is much: such cosines, as far as
@@ -170,6 +215,8 @@ def smoothing(cosines: Matrix, k: float) -> Matrix:
     width = D.mean(axis=1, keepdims=True)
     safe = np.where(width > 0, width, 1.0)
     wanted = min(k, 0.8 * D.shape[1])
+    if len(D) == 1:
+        return _smoothing_of_one(D[0], float(safe[0, 0]), wanted)[None]
     low = np.full_like(width, WIDTHS[0])
     high = np.full_like(width, WIDTHS[1])
     w = np.ones_like(D)
@@ -179,6 +226,21 @@ def smoothing(cosines: Matrix, k: float) -> Matrix:
         few = w.sum(axis=1, keepdims=True) ** 2 / np.sum(w * w, axis=1, keepdims=True) < wanted
         low, high = np.where(few, middle, low), np.where(few, high, middle)
     return np.asarray(w / w.sum(axis=1, keepdims=True))
+
+
+def _smoothing_of_one(D: Matrix, safe: float, wanted: float) -> Matrix:
+    """The same steps for one row, whose widths are plain numbers."""
+    low, high = WIDTHS
+    w = total = np.ones(1)
+    for _ in range(BISECTIONS):
+        middle = sqrt(low * high)
+        w = np.exp(-D / (middle * safe))
+        total = np.add.reduce(w)
+        if total * total / np.add.reduce(w * w) < wanted:
+            low = middle
+        else:
+            high = middle
+    return np.asarray(w / total)
 
 
 def sparse_weights(ids: NDArray[np.int64], weights: Matrix, n: int) -> scipy.sparse.csr_array:

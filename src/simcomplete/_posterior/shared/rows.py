@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._result.intervals import Match
-from simcomplete._rows.xp import Array, namespace, to_numpy
+from simcomplete._rows.xp import Array, is_numpy, namespace, to_numpy
 from simcomplete._types import Mask, Matrix
 from simcomplete.errors import InputError
 
@@ -21,6 +21,8 @@ from simcomplete.errors import InputError
 # whatever order their products were summed in.
 RESOLUTION = 2.0**40
 SAFE_LENGTHS = (1e-100, 1e100)  # between these squares, and products of them, neither overflow nor vanish
+LARGEST_POWER = 200  # of two: rows that are larger, or smaller than its inverse, are brought to it
+USUAL_SQUARES = (1e-190, 1e190)  # of lengths well within those
 Effort = Literal["full", "fast", "best"]
 Objective = Literal["error", "recall"]
 EFFORTS = ("full", "fast", "best")
@@ -69,6 +71,8 @@ def scaled_rows(X: Array, scale: float) -> tuple[Array, Array]:
     with np.errstate(over="ignore", invalid="ignore"):  # such rows are done again below
         scaled = X / scale
         length = xp.sqrt(xp.sum(scaled * scaled, axis=1, keepdims=True))
+        if is_numpy(X) and len(X) == 1 and shortest < length[0, 0] < longest:
+            return scaled, scaled / length
         long, short = ~(length < longest), ~(length > shortest)
         if int(X.shape[1]) == 0 or not bool(xp.any(long | short)):
             return scaled, scaled / length
@@ -78,6 +82,22 @@ def scaled_rows(X: Array, scale: float) -> tuple[Array, Array]:
         direction = direction / xp.where(size > 0, size, xp.ones_like(size))
         unit = xp.where(long | short, direction, scaled / xp.where(short, xp.ones_like(length), length))
         return xp.where(long, direction * longest, xp.where(short, direction * shortest, scaled)), unit
+
+
+def rows_in_units(X: Matrix, scale: float) -> Matrix:
+    """The first of `scaled_rows`, of rows in NumPy.
+
+    Examples
+    --------
+    >>> rows_in_units(np.array([[6.0, 8.0], [6e250, 8e250]]), 2.0)
+    array([[3.e+00, 4.e+00],
+           [6.e+99, 8.e+99]])
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = X / scale
+        squares = np.einsum("ij,ij->i", scaled, scaled)
+    usual = squares.size and squares.min() > USUAL_SQUARES[0] and squares.max() < USUAL_SQUARES[1]
+    return scaled if usual else np.asarray(scaled_rows(X, scale)[0])
 
 
 class ObservedRows(NamedTuple):
@@ -107,6 +127,8 @@ def distinct_masks(observed: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]
     >>> distinct_masks(np.array([[True, False], [False, False], [True, False]]))
     (array([0, 1]), array([0, 1, 0]))
     """
+    if len(observed) == 1:
+        return np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
     found: dict[bytes, int] = {}
     # By their bytes: sorting whole rows, as np.unique does, costs more than all the rest for a single row.
     packed = np.packbits(observed, axis=1)
@@ -165,22 +187,25 @@ class Vectors:
 
 
 class RowValues(NamedTuple):
-    """Rows with expected values in the place of missing ones, and the variance of every value: 0 where observed."""
+    """Rows with expected values in the place of missing ones, and the standard deviation of each: 0 where observed.
+
+    Variances would be beyond the range of numbers where values are not.
+    """
 
     mean: Matrix
-    variance: Matrix
+    std: Matrix
 
     @classmethod
-    def around(cls, X: Matrix, mean: Matrix, variance: Matrix) -> RowValues:
+    def around(cls, X: Matrix, mean: Matrix, std: Matrix) -> RowValues:
         """Keep what is observed in X bit for bit.
 
         Examples
         --------
         >>> RowValues.around(np.array([[0.1, np.nan]]), np.array([[0.2, 0.3]]), np.array([[1.0, 4.0]]))
-        RowValues(mean=array([[0.1, 0.3]]), variance=array([[0., 4.]]))
+        RowValues(mean=array([[0.1, 0.3]]), std=array([[0., 4.]]))
         """
         missing = np.isnan(X)
-        return cls(np.where(missing, mean, X), np.where(missing, np.maximum(variance, 0.0), 0.0))
+        return cls(np.where(missing, mean, X), np.where(missing, std, 0.0))
 
 
 class PosteriorModel(Protocol):
@@ -198,13 +223,29 @@ class PosteriorModel(Protocol):
         """Vectors of any rows, NaN where missing, each row by itself."""
 
     def values(self, X: Matrix) -> RowValues:
-        """Expected values of what is missing in any rows and their variances, in the units of the fitted rows."""
+        """Expected values of what is missing in any rows and their deviations, in the units of the fitted rows."""
 
 
 def diagonal_deficit(U: Matrix) -> Matrix:
     """What the squared lengths of rows lack to 1; exactly 0 where it is rounding."""
     deficit = 1 - np.sum(U * U, axis=1)
     return np.where(deficit > 4 * U.shape[1] * np.finfo(np.float64).eps, deficit, 0.0)
+
+
+def in_units_of(length: float, X: NDArray[Any]) -> Matrix:
+    """Rows divided by a length. Those that are then not from 2^-200 to 2^200 are brought there by powers of two.
+
+    Beside them the others are 0, or they beside the others: direction is all that counts; fourth powers stay in range.
+
+    Examples
+    --------
+    >>> in_units_of(2.0, np.array([[4.0, np.nan], [2.0**300, -(2.0**299)]])) / [[1.0, 1.0], [2.0**200, 2.0**200]]
+    array([[ 2. ,  nan],
+           [ 1. , -0.5]])
+    """
+    X = np.asarray(X, dtype=np.float64)
+    top = np.frexp(np.nan_to_num(np.abs(X)).max(axis=1, initial=0.0))[1] - np.frexp(length)[1]
+    return np.asarray(np.ldexp(X, (np.clip(top, -LARGEST_POWER, LARGEST_POWER) - top)[:, None]) / length)
 
 
 def typical_length(P: Matrix) -> float:

@@ -43,7 +43,7 @@ class WienerSetting(NamedTuple):
 
 
 PARTS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
-# f = 0 is the bare neighbour average, which can be far off: it only ever stands for election beside other f.
+# f = 0 is the bare neighbour average, which can be far off: it is only ever compared beside other f.
 GRIDS = {
     "full": (
         *(WienerSetting(10.0, 0.0, f) for f in PARTS),  # without a local prior its neighbours do not matter

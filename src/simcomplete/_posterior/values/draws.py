@@ -48,9 +48,9 @@ class JointDraws:
 
     @classmethod
     def learn(cls, Z: Matrix, found: RowValues, rng: np.random.Generator) -> JointDraws:
-        """Learn from rows, NaN where missing, starting from their values and variances."""
+        """Learn from rows, NaN where missing, starting from their values and deviations."""
         observed = ~np.isnan(Z)
-        filled = found.mean + np.sqrt(found.variance) * rng.standard_normal(Z.shape)
+        filled = found.mean + found.std * rng.standard_normal(Z.shape)
         for _ in range(ROUNDS if not observed.all() else 0):
             filled = cls.of(filled)._filled(Z, observed, rng)
         return cls.of(filled)

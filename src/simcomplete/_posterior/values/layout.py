@@ -12,7 +12,7 @@ from simcomplete._result.layout_values import Floats, Value
 
 POSTERIOR_MODEL = Either(lambda: (CANDIDATE_MODEL, ROWS_MIXTURE, ROWS_COMPLETION, COMPLETE_ROWS_MODEL))
 UNITS = Record(StandardUnits, {"mean": Floats("d"), "deviation": Floats("d")})
-SINGLE_MEMBER = Record(SingleMember, {"model": POSTERIOR_MODEL, "count": Value(int, (1,))})
+SINGLE_MEMBER = Record(SingleMember, {"model": POSTERIOR_MODEL, "count": Value(int, (1, 2))})
 CANDIDATE_MEMBERS = Record(CandidateMembers, {"candidates": CANDIDATES, "spaces": SPACES_OF_ROWS})
 VALUE_MODEL = Record(
     ValueModel,

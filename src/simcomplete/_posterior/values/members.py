@@ -12,6 +12,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from simcomplete._posterior.all_rows.mixture import RowsMixture
+from simcomplete._posterior.all_rows.select import RowsCompletion
 from simcomplete._posterior.candidates.conditional import (
     ConditionalMeans,
     Queries,
@@ -53,15 +55,22 @@ class Members(Protocol):
 
 @dataclass(frozen=True)
 class SingleMember:
-    """A posterior model of rows of which all may be incomplete, alone."""
+    """A posterior model of rows of which all may be incomplete, and where it is a mixture, the single model in it."""
 
     model: PosteriorModel
     count: int = 1
 
+    @classmethod
+    def of(cls, model: PosteriorModel) -> SingleMember:
+        """Take a model."""
+        return cls(model, 2 if isinstance(model, RowsMixture) else 1)
+
     def expect(self, Z: Matrix) -> Expectations:
         """Of any rows, NaN where missing."""
         found = self.model.values(Z)
-        return Expectations(found.mean[None], found.variance)
+        if self.count == 1 or not isinstance(self.model, RowsMixture):
+            return Expectations(found.mean[None], np.square(found.std))
+        return Expectations(np.stack([found.mean, RowsCompletion.values(self.model, Z).mean]), np.square(found.std))
 
 
 @dataclass(frozen=True)

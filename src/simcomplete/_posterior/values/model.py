@@ -1,7 +1,7 @@
 """A model of missing values in the units they came in.
 
 Cosines weigh features by their size, so features are brought to mean 0 and deviation 1 first. How expectations are
-combined, and how far single values are off, is learnt from values that are hidden on purpose (see `rehearsal`).
+combined, and how far single values are off, is learnt from values that are hidden on purpose (see `holdout`).
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ from functools import cached_property
 import numpy as np
 
 from simcomplete._posterior.all_rows.split import candidates_among
-from simcomplete._posterior.method import fit_factors
+from simcomplete._posterior.incomplete_rows import fit_all_rows
 from simcomplete._posterior.shared.rows import Effort, RowValues, nonzero_or_one
 from simcomplete._posterior.values.draws import JointDraws
+from simcomplete._posterior.values.holdout import ValueHoldout
 from simcomplete._posterior.values.members import CandidateMembers, Members, SingleMember
-from simcomplete._posterior.values.rehearsal import Rehearsal
 from simcomplete._types import Mask, Matrix, Vector
 
 PATTERNS = 200  # masks to calibrate for when no row is incomplete
 RATES = (0.1, 0.95)  # shares of features they hide
 KEPT_ROWS = 1000  # rows that joint draws are learnt from
+FARTHEST = 1e60  # standard deviations from the mean: beyond, squares and their sums leave the range of numbers
 SEED = 0  # of what is learnt for draws, so that it does not depend on who asks first
 
 
@@ -49,12 +50,14 @@ class StandardUnits:
         mean = np.sum(whole / top, axis=0) / count
         gap = np.where(known, whole / top - mean, 0.0)
         spread = np.sqrt(np.sum(gap * gap, axis=0) / count)
-        constant = spread <= 16 * np.finfo(np.float64).eps
-        return cls(mean * top, np.where(constant, 1.0, spread * top))
+        deviation = spread * top  # 0 where the smallest numbers differ by less than there are numbers
+        constant = (spread <= 16 * np.finfo(np.float64).eps) | (deviation == 0)
+        return cls(mean * top, np.where(constant, 1.0, deviation))
 
     def to(self, X: Matrix) -> Matrix:
-        """Rows in standard units."""
-        return np.asarray((X - self.mean) / self.deviation)
+        """Rows in standard units; values that are farther than any data would go are taken for less far."""
+        with np.errstate(over="ignore"):
+            return np.clip((X - self.mean) / self.deviation, -FARTHEST, FARTHEST)
 
     def back(self, Z: Matrix) -> Matrix:
         """Rows in their own units again."""
@@ -100,33 +103,34 @@ class ValueModel:
         units = StandardUnits.of(X)
         Z = units.to(X)
         by_whole = not np.isnan(Z).any() or candidates_among(Z) is not None
-        rehearsal = Rehearsal.of(Z, masks_to_expect(Z, rng), rng)
-        learnt = None if rehearsal is None else rehearsal.learn(fit_members(rehearsal.rows, rng, effort, by_whole))
+        holdout = ValueHoldout.of(Z, masks_to_expect(Z, rng), rng)
+        learnt = None if holdout is None else holdout.learn(fit_members(holdout.rows, rng, effort, by_whole))
         members = fit_members(Z, rng, effort, by_whole)
-        if learnt is None:  # too little to learn from: all members alike
-            learnt = np.full(members.count, 1 / members.count), np.ones(X.shape[1])
+        weights, level = learnt or (np.empty(0), np.ones(X.shape[1]))
+        if len(weights) != members.count:  # too little to learn from, or another model was chosen: all members alike
+            weights = np.full(members.count, 1 / members.count)
         kept = np.sort(rng.permutation(len(Z))[:KEPT_ROWS])
-        return cls(units, members, *learnt, Z[kept])
+        return cls(units, members, weights, level, Z[kept])
 
     def values(self, X: Matrix) -> RowValues:
-        """Expected values of what is missing in any rows, and their variances."""
+        """Expected values of what is missing in any rows, and their standard deviations."""
         found = self._standard(X)
-        return RowValues.around(X, self.units.back(found.mean), found.variance * self.units.deviation**2)
+        return RowValues.around(X, self.units.back(found.mean), found.std * self.units.deviation)
 
     def sample(self, X: Matrix, n: int, rng: np.random.Generator) -> Matrix:
         """Rows completed n times by draws, (n, rows, d): what is observed is the same in all of them."""
         found, observed = self._standard(X), ~np.isnan(X)
-        deviation = np.sqrt(found.variance)
         out = np.empty((n, *X.shape))
         for drawn in out:
-            drawn[...] = self.units.back(found.mean + deviation * self._draws.deviations(observed, rng))
+            drawn[...] = self.units.back(found.mean + found.std * self._draws.deviations(observed, rng))
             drawn[observed] = X[observed]
         return out
 
     def _standard(self, X: Matrix) -> RowValues:
         Z = self.units.to(X)
         found = self.members.expect(Z)
-        return RowValues.around(Z, np.tensordot(self.weights, found.means, axes=1), found.variance * self.level**2)
+        mean = np.tensordot(self.weights, found.means, axes=1)
+        return RowValues.around(Z, mean, np.sqrt(np.maximum(found.variance, 0.0)) * self.level)
 
     @cached_property
     def _draws(self) -> JointDraws:
@@ -135,8 +139,10 @@ class ValueModel:
 
 
 def fit_members(Z: Matrix, rng: np.random.Generator, effort: Effort, by_whole: bool) -> Members:
-    """Fit rows in standard units: by the complete ones where they know enough, else by a model of all."""
-    return CandidateMembers.fit(Z[~np.isnan(Z).any(axis=1)]) if by_whole else SingleMember(fit_factors(Z, rng, effort))
+    """Fit rows in standard units: by the complete ones where they know enough, else by the models of all rows."""
+    if by_whole:
+        return CandidateMembers.fit(Z[~np.isnan(Z).any(axis=1)])
+    return SingleMember.of(fit_all_rows(Z, rng, effort, mechanism="random"))
 
 
 def masks_to_expect(Z: Matrix, rng: np.random.Generator) -> Mask:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcomplete.errors import InputError
 
@@ -65,7 +66,7 @@ def pool(estimates: Any, variances: Any, *, df: float | None = None) -> Pooled:
     >>> float(found.estimate), round(float(found.variance), 3), round(float(found.df), 3)
     (2.0, 2.333, 6.125)
     """
-    Q, U = np.asarray(estimates, dtype=np.float64), np.asarray(variances, dtype=np.float64)
+    Q, U = _numbers(estimates, "estimates"), _numbers(variances, "variances")
     if Q.shape != U.shape or Q.ndim == 0 or len(Q) < 2:
         raise InputError(
             f"estimates of shape {Q.shape} and variances of shape {U.shape} cannot be pooled; give one estimate and "
@@ -73,7 +74,7 @@ def pool(estimates: Any, variances: Any, *, df: float | None = None) -> Pooled:
         )
     if not np.isfinite(Q).all() or not np.isfinite(U).all() or (U < 0).any():
         raise InputError("estimates and variances must be finite numbers, and variances at least 0; look at the fits")
-    if df is not None and not df > 0:
+    if df is not None and (isinstance(df, (bool, str)) or not df > 0):
         raise InputError(f"df={df!r} must be above 0; leave it out for large samples")
     m = len(Q)
     within, between = U.mean(axis=0), Q.var(axis=0, ddof=1)
@@ -86,3 +87,10 @@ def pool(estimates: Any, variances: Any, *, df: float | None = None) -> Pooled:
             observed = (df + 1) / (df + 3) * df * (1 - share)
             free = np.where(np.isinf(free), observed, 1 / (1 / free + 1 / np.maximum(observed, 1e-300)))
     return Pooled(Q.mean(axis=0), variance, within, between, free, share)
+
+
+def _numbers(given: Any, name: str) -> NDArray[np.float64]:
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}={given!r} are not numbers; give one for each completed table") from error

@@ -95,11 +95,15 @@ def draw_figure(figure: PaperFigure, kind: str, theme: Theme = LIGHT) -> bytes:
     lines = {line.get_label(): line for line in drawn if not line.get_label().startswith("_")}
     style = {"facecolor": theme.paper, "edgecolor": theme.ink, "labelcolor": theme.ink, "fontsize": 8}
     canvas.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=5, **style)
+    return figure_bytes(canvas, kind)
+
+
+def figure_bytes(canvas: Any, kind: str) -> bytes:
+    """Return a figure as "png" or "svg", without date and random names: the same data give the same bytes."""
     out = io.BytesIO()
-    # No date and no random names, so that the same data give the same bytes; text stays text.
     matplotlib = optional("matplotlib", extra="cli", purpose="drawing figures")
     metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
-    with matplotlib.rc_context({"svg.hashsalt": "simcomplete", "svg.fonttype": "none"}):
+    with matplotlib.rc_context({"svg.hashsalt": "simcomplete", "svg.fonttype": "none"}):  # text stays text
         canvas.savefig(out, format=kind, dpi=100, metadata=metadata)
     return out.getvalue()
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 
+from simcomplete._reproduction.labels.others import OTHERS
 from simcomplete._reproduction.protocol import Protocol
 from simcomplete._reproduction.report.tables import PaperTable
+from simcomplete._reproduction.reported import method_label
 from simcomplete._reproduction.summary import CellSummary
 
 LATEX_ESCAPES = {
@@ -47,6 +50,19 @@ def table_markdown(table: PaperTable) -> str:
     if not table.rows:
         return f"**{table.title}**: not run."
     return "\n".join([f"**{table.title}**", "", body[0], f"|{marks}|", *body[1:], *note])
+
+
+def with_links(table: PaperTable, methods: Sequence[str]) -> PaperTable:
+    """Return a table whose names of methods are links to their pages in the documentation.
+
+    Examples
+    --------
+    >>> with_links(PaperTable("title", ["method"], [["SMCNN"], ["KNNImputer"]], words=1), ["smcnn", "knn_imputer"]).rows
+    [['[SMCNN](../methods/smcnn.md)'], ['KNNImputer']]
+    """
+    pages = {method_label(name): f"../methods/{name}.md" for name in methods if name not in OTHERS}
+    linked = [[f"[{row[0]}]({pages[row[0]]})" if row[0] in pages else row[0], *row[1:]] for row in table.rows]
+    return replace(table, rows=linked)
 
 
 def table_latex(table: PaperTable) -> str:

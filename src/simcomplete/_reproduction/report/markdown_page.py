@@ -6,30 +6,42 @@ from collections.abc import Mapping, Sequence
 
 from simcomplete._reproduction.protocol import Protocol
 from simcomplete._reproduction.report.html_page import coverage
+from simcomplete._reproduction.report.overview import NAME, Overview
 from simcomplete._reproduction.report.results import Finding
 from simcomplete._reproduction.summary import CellSummary
 
 PAGE_START = """\
 # The paper's experiments, run again
 
-This page is written by a command from stored rows; no number on it is typed by hand.
+The paper completes similarities of samples with missing values by [SMCNN](methods/smcnn.md) and
+[SMCNmF](methods/smcnmf.md). We ran its experiments again with all methods that it compares with, and with
+[posterior](methods/posterior.md), the method of this library.
+"""
+PAGE_END = """\
+## How this page was made
+
+This page is generated from stored results by the following command; no number is entered by hand.
 
     {command}
 
-To make the rows yourself, with the data sets in the folder named by SIMCOMPLETE_DATA ([datasets](datasets.md)):
+To run the experiments yourself, put the data sets into the folder named by SIMCOMPLETE_DATA ([datasets](datasets.md)):
 
     simcomplete paper list
-    simcomplete paper run ablation --full --jobs 2     # continues where it was stopped
     simcomplete paper run all --quick                  # minutes, on bundled digits: a smoke test
+    mkdir -p simcomplete-paper && gunzip -c docs/reproduction/rows.jsonl.gz > simcomplete-paper/rows.jsonl
+    simcomplete paper run all --full --jobs 2          # goes on from those rows; may be stopped at any time
     simcomplete paper report all                       # tables, figures and a page from the rows
 
-All tables and figures are in [reproduction](reproduction/) (`index.html` has them on one page), the rows in
-[rows.jsonl.gz](reproduction/rows.jsonl.gz): data set, seed, mask, method, parameters, every measure, seconds and CPU
-seconds of the solve alone, memory, versions, machine, commit, outcome. Where the paper is
-ambiguous, [deviations](deviations.md) says how it was read. The paper's numbers are taken from its source, which lacks
-the effectiveness tables and all figures; ours have no numbers to compare with there. A claim is checked on the seeds
-with which every cell of its protocol was run (at least the first), so that every method has the same data; the tables
-show means over all seeds that were run.
+All tables and figures are in [reproduction](reproduction/); `index.html` shows them on one page. The results of
+single runs are the rows of [rows.jsonl.gz](reproduction/rows.jsonl.gz): data set, seed, mask, method, parameters, all
+measures, seconds and CPU seconds of the solver alone, memory, versions, machine, commit and outcome. Where the paper
+is ambiguous, [deviations](deviations.md) describes the interpretation used. The paper's numbers are taken from its
+source, which does not contain the effectiveness tables and the figures; for these there are no numbers to compare
+with. Methods that take long run with fewer seeds, and the largest tables have no tuned columns where trying a method's
+whole grid takes minutes; each table says which. A claim is checked on the seeds for which
+every cell that it compares was run (at least the first), so all methods have the same data. The tables show means over
+all seeds that were run. Timings are shown side by side only where they come from one machine, one version and one run
+with nothing else on the machine.
 
 {machine}
 """
@@ -41,17 +53,22 @@ def render_findings(
     cells: Mapping[str, Sequence[CellSummary]],
     command: str,
     machine: str,
+    overview: Overview | None = None,
 ) -> str:
     """Write the page."""
-    parts = [PAGE_START.format(command=command, machine=machine)]
-    for title, holds in (("What holds", True), ("What does not hold", False), ("Not run yet", None)):
-        group = [one for one in findings if one.holds is holds]
-        if group:
-            parts += [f"## {title}\n", "| claim | in our rows | command |", "|---|---|---|"]
-            parts += [f"| {one.claim} | {one.evidence} | `{one.command}` |" for one in group]
-            parts.append("")
+    parts = [PAGE_START]
+    if overview is not None:
+        parts += [f"![{overview.alt()}](reproduction/{NAME}.svg)\n"]
+    if findings:
+        parts += ["## Which claims hold\n", "| claim | holds | our results | command |", "|---|---|---|---|"]
+        for one in sorted(findings, key=lambda one: (one.holds is None, one.holds is False)):
+            said = " ".join(text for text in (one.evidence, one.reason) if text)
+            parts.append(f"| {one.claim} | {one.mark} {one.conclusion} | {said} | `{one.command}` |")
+        parts.append("")
     parts += ["## How much was run\n", "| protocol | the paper | runs |", "|---|---|---|"]
-    for one in protocols:
-        name = f"[{one.name}](reproduction/{one.name}.md)" if any(cell.ran for cell in cells[one.name]) else one.name
-        parts.append(f"| {name} | {one.paper} | {coverage(one, cells[one.name])} |")
-    return "\n".join(parts) + "\n"
+    for one_protocol in protocols:
+        name, mine = one_protocol.name, cells[one_protocol.name]
+        link = f"[{name}](reproduction/{name}.md)" if any(cell.ran for cell in mine) else name
+        parts.append(f"| {link} | {one_protocol.paper} | {coverage(one_protocol, mine)} |")
+    parts += ["", PAGE_END.format(command=command, machine=machine)]
+    return "\n".join(parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from simcomplete._reproduction.protocol import Protocol, load_protocol
@@ -13,11 +13,11 @@ from simcomplete._reproduction.summary import CellSummary, summarise_cells
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim of the paper, whether it holds in our rows (None: not run), our numbers, and the command for them.
+    """A claim of the paper, whether it holds in our rows (None: not run), our numbers and their command, and why not.
 
     Examples
     --------
-    >>> Finding("the error is 0", False, "It is 0.5.", "simcomplete paper run rank").verdict
+    >>> Finding("the error is 0", False, "It is 0.5.", "simcomplete paper run rank").conclusion
     'does not hold'
     """
 
@@ -25,6 +25,7 @@ class Finding:
     holds: bool | None
     numbers: str
     command: str
+    why: str = ""
 
     @property
     def evidence(self) -> str:
@@ -32,7 +33,17 @@ class Finding:
         return "" if self.holds is None else self.numbers
 
     @property
-    def verdict(self) -> str:
+    def mark(self) -> str:
+        """Whether the claim holds, as one mark."""
+        return {True: "✓", False: "✗", None: "–"}[self.holds]
+
+    @property
+    def reason(self) -> str:
+        """Why the claim does not hold; empty where it does."""
+        return self.why if self.holds is False else ""
+
+    @property
+    def conclusion(self) -> str:
         """Whether the claim holds, in words."""
         return {True: "holds", False: "does not hold", None: "not run"}[self.holds]
 
@@ -41,13 +52,27 @@ class ProtocolResults:
     """The cells of a protocol, to look numbers up in: means over the seeds with which every cell was run.
 
     Where some methods were run with more seeds than others, means over all seeds would compare different data.
+
+    Parameters
+    ----------
+    name : str
+        The protocol.
+    rows : dict
+        All rows.
+    methods, columns : sequence of str, optional
+        What is compared; by default everything.
     """
 
-    def __init__(self, name: str, rows: RowsByTrial) -> None:
+    def __init__(self, name: str, rows: RowsByTrial, methods: Sequence[str] = (), columns: Sequence[str] = ()) -> None:
         self.name = name
-        protocol = load_protocol(name)
-        seeds = common_seeds(protocol, rows)
-        self.cells = summarise_cells(protocol, {key: row for key, row in rows.items() if row["seed"] in seeds})
+        whole = load_protocol(name)
+        protocol = replace(
+            whole,
+            methods=[method for method in whole.methods if not methods or method in methods],
+            columns=[column for column in whole.columns if not columns or column["name"] in columns],
+        )
+        self.seeds = common_seeds(protocol, rows)
+        self.cells = summarise_cells(protocol, {key: row for key, row in rows.items() if row["seed"] in self.seeds})
 
     def where(self, method: str | None = None, column: str | None = None, **at: Any) -> list[CellSummary]:
         """Return the cells that match everything given."""
@@ -84,8 +109,11 @@ class ProtocolResults:
 
 def common_seeds(protocol: Protocol, rows: RowsByTrial) -> list[int]:
     """Return the seeds with which every cell was run; the first seed where there is none."""
-    missing = {cell.trial["seed"] for cell, row in pair_cells(protocol, rows) if row is None}
-    return [seed for seed in protocol.seeds if seed not in missing] or protocol.seeds[:1]
+    pairs = pair_cells(protocol, rows)
+    places = {(cell.trial["method"], cell.column) for cell, _ in pairs}
+    absent = {cell.trial["seed"] for cell, row in pairs if row is None}
+    asked = [seed for seed in protocol.seeds if all(seed in protocol.seeds_of(*place) for place in places)]
+    return [seed for seed in asked if seed not in absent] or protocol.seeds[:1]
 
 
 def format_range(values: Sequence[float], digits: int = 3) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from simcomplete._registry import find
 from simcomplete._reproduction.protocol import Protocol
 from simcomplete._reproduction.reported import method_label, set_label
-from simcomplete._reproduction.summary import TOLERANCE, CellSummary
+from simcomplete._reproduction.summary import TIMED, TOLERANCE, CellSummary, is_timed
 
 ABOVE, BELOW, OVER = "▲", "▼", "*"
 MEASURE_LABELS = {
@@ -27,12 +27,39 @@ MEASURE_LABELS = {
     "cpu_seconds": "CPU s",
     "extra_mib": "extra MiB",
     "psd": "PSD",
+    "nn1": "1-NN",
+    "nn5": "5-NN",
+    "svc": "SVC",
+    "own_classifier": "own classifier",
+    "retrieval": "retrieval",
+    "ari": "ARI",
 }
+MEASURE_MEANINGS = {
+    "error": "relative squared error: the squared distance to the true similarities, divided by that of S0",
+    "error_off_candidates": "the same, without the similarities among candidates",
+    "recall_fifth": "the share of the true nearest fifth of the candidates that is found, the mean over the queries",
+    "recall_all_rows": "the same over all rows and columns, not only queries and candidates",
+    "ndcg": "normalised discounted cumulative gain of the nearest fifth, each of them equally relevant",
+    "ndcg_graded": "the same with relevance by position",
+    "rank": "eigenvalues of the result above rounding error",
+    "rank_absolute": "eigenvalues of the result above 1e-15, the paper's rule",
+    "cpu_seconds": "processor time of the completion",
+    "extra_mib": "memory that the completion needs beyond its input",
+    "psd": "whether the result is positive semi-definite",
+    "nn1": "the share of queries whose nearest candidate has their class",
+    "nn5": "the share of queries whose class is that of most of the five nearest candidates",
+    "svc": "the share of queries that a support vector machine with these similarities as its kernel classifies right",
+    "own_classifier": "the share of queries that a method which classifies by itself classifies right",
+    "retrieval": "the share of the ten nearest candidates that have the query's class",
+    "ari": "the adjusted Rand index of a spectral clustering of all rows with their classes",
+}
+SETTING_MEANINGS = {"missing": "the missing share"}
 WHOLE_NUMBERS = ("rank", "rank_absolute", "extra_mib")
 LEGEND = (
-    f"Means over the runs, the standard deviation behind ± where there are several. {ABOVE} ours is above the paper's "
-    f"by more than {TOLERANCE:g} ({TOLERANCE:.0%} for ranks), {BELOW} below. {OVER} a run was over its time limit; the "
-    "number is that of its last iteration. - was not run."
+    f"Numbers are means over the runs; ± is the standard deviation where there are several. {ABOVE}: ours is above the "
+    f"paper's by more than {TOLERANCE:g} ({TOLERANCE:.0%} for ranks), {BELOW}: below. {OVER}: a run exceeded its time "
+    "limit, and the number is that of its last iteration. -: not run. The column 'which' names the parameters that "
+    "were used, or 'paper' for the paper's numbers."
 )
 
 
@@ -45,6 +72,52 @@ class PaperTable:
     rows: list[list[str]]
     words: int
     note: str = ""
+
+
+def describe_columns(protocol: Protocol) -> str:
+    """Say what the columns of a protocol's tables mean.
+
+    Examples
+    --------
+    >>> from simcomplete._reproduction.protocol import load_protocol
+    >>> describe_columns(load_protocol("time")).partition(". ")[0]
+    'Columns: CPU s is processor time of the completion'
+    """
+    meanings = [f"{MEASURE_LABELS[m]} is {MEASURE_MEANINGS[m]}" for m in protocol.measures]
+    text = f"Columns: {'; '.join(meanings)}."
+    if protocol.layout == "properties":
+        return f"{text} (paper): as printed."
+    axes = [SETTING_MEANINGS.get(name, f"the {name}") for name in protocol.grid]
+    return f"{text} Before the name of a measure: {', then '.join(axes)}."
+
+
+def describe_runs(protocol: Protocol) -> str:
+    """Say how often each cell is run, how long a run may take, and what is left out because it takes too long.
+
+    Examples
+    --------
+    >>> from simcomplete._reproduction.protocol import load_protocol
+    >>> describe_runs(load_protocol("threshold"))
+    'Seeds: 5 (NNFN original on X: 1). A run may take 300 s of processor time.'
+    """
+    slow: dict[int, list[str]] = {}
+    for place, count in protocol.fewer_seeds.items():
+        method, _, column = place.partition(" ")
+        if method in protocol.methods and count < len(protocol.seeds):
+            slow.setdefault(count, []).append(f"{method_label(method)} {column}".strip())
+    fewer = "; ".join(f"{', '.join(names)}: {count}" for count, names in sorted(slow.items()))
+    text = f"Seeds: {len(protocol.seeds)}{f' ({fewer})' if fewer else ''}. "
+    text += f"A run may take {protocol.time_limit:g} s of processor time."
+    for one in protocol.columns:
+        left = [method_label(m) for m in protocol.methods if m not in one.get("methods", protocol.methods)]
+        if left and one.get("params", {}).get("tune"):
+            text += f" Not tuned at this size, because trying the whole grid takes minutes: {', '.join(left)}."
+    if is_timed(protocol):
+        text += (
+            " Timings are those of one machine, one version and nothing else running; runs that were made beside "
+            "other work are not timed."
+        )
+    return text
 
 
 def build_tables(protocol: Protocol, cells: Sequence[CellSummary]) -> list[PaperTable]:
@@ -137,8 +210,10 @@ def cell_text(cell: CellSummary, measure: str) -> str:
     if measure not in cell.mean:
         if not cell.ran:
             return "-"
-        if measure == "rank_absolute":
+        if measure == "rank_absolute" or (cell.mean and measure not in TIMED):  # not a measure of this method
             return ""
+        if measure in TIMED and cell.over + cell.failed < cell.ran:
+            return "not timed"
         return "over limit" if cell.over else "failed"
     mark = {1: ABOVE, -1: BELOW, 0: ""}[cell.differs(measure)]
     over = OVER if cell.over else ""

@@ -15,7 +15,7 @@ MIN_RISE = 1e-3
 
 def better_than_start(rows: RowsByTrial) -> Finding:
     """Whether SMCNN is nearer to the truth than S0."""
-    both = [ProtocolResults("ablation", rows), ProtocolResults("smcnn-smcnmf", rows)]
+    both = [ProtocolResults(name, rows, ["smcnn"]) for name in ("ablation", "smcnn-smcnmf")]
     values = [e.mean["error"] for results in both for e in results.where("smcnn", "original") if "error" in e.mean]
     numbers = f"SMCNN has an error of {format_range(values)} in {len(values)} settings; 1 is that of S0."
     holds = max(values) < 1 if values else None
@@ -25,7 +25,7 @@ def better_than_start(rows: RowsByTrial) -> Finding:
 
 def trend_in_missing(rows: RowsByTrial) -> Finding:
     """Whether the relative error falls with the missing ratio."""
-    series = ProtocolResults("ablation", rows).series("error", "missing", method="smcnn", column="original")
+    series = ProtocolResults("ablation", rows, ["smcnn"]).series("error", "missing", method="smcnn", column="original")
     command = "simcomplete paper run ablation --only method=smcnn"
     return _falls("the relative error of SMCNN falls as more is missing", series, "from 0.7 to 0.9", command)
 
@@ -67,7 +67,7 @@ def steps_are_stable(rows: RowsByTrial) -> Finding:
 
 def two_penalties_agree(rows: RowsByTrial) -> Finding:
     """Whether SMCNN and SMCNmF differ as little as printed."""
-    results = ProtocolResults("ablation", rows)
+    results = ProtocolResults("ablation", rows, ["smcnn", "smcnmf"])
     gaps = _gaps(results, "smcnn", "smcnmf")
     theirs = [abs(gap) for gap in _printed_gaps(results, "smcnn", "smcnmf")]
     numbers = f"Largest difference of error: {format_largest(gaps)}; printed: {max(theirs):.3f}."
@@ -77,7 +77,7 @@ def two_penalties_agree(rows: RowsByTrial) -> Finding:
 
 def penalty_matters(rows: RowsByTrial) -> Finding:
     """Whether the nuclear norm gains as much over no penalty as printed."""
-    results = ProtocolResults("ablation", rows)
+    results = ProtocolResults("ablation", rows, ["smcnn", "smc_nr"])
     gaps, theirs = _gaps(results, "smcnn", "smc_nr"), _printed_gaps(results, "smc_nr", "smcnn")
     numbers = (
         f"Largest difference of error between the two optima: {format_largest(gaps)}; printed: {format_range(theirs)}."

@@ -62,8 +62,8 @@ def largest_eigenpairs(operator: Operator, rank: int, route: Route = "auto", see
     if route == "structured":
         if not isinstance(operator, CandidateQuerySimilarity):
             raise InputError("route='structured' needs complete candidates and queries; use route='auto'")
-        w, found = reduced.reduced_eigenpairs(operator, rank)
-        return Spectrum(without_noise(w, reduced.NOISE), found.scaled_vectors, route, found)
+        w, lifted = reduced.reduced_eigenpairs(operator, rank)
+        return Spectrum(without_noise(w, reduced.NOISE), lifted.scaled_vectors, route, lifted)
     if route == "iterative":
         w, U = _iterative(operator, rank, seed)
         # From a block of vectors no more copies of an eigenvalue are found than the block has vectors.
@@ -113,8 +113,8 @@ def choose_route(operator: Operator, rank: int) -> Route:
 
 
 def _iterative(operator: Operator, rank: int, seed: int) -> tuple[Vector, Array]:
-    found = largest_by_products(operator, rank, seed)
-    return dense_largest(operator.dense(), rank, partial=False) if found is None else found
+    result = largest_by_products(operator, rank, seed)
+    return dense_largest(operator.dense(), rank, partial=False) if result is None else result
 
 
 def orientation(U: Array) -> Vector:

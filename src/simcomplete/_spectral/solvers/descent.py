@@ -65,7 +65,7 @@ def descend(
         Where to start and when to stop.
     step : {"safe", "backtracking", "paper"} or float
         A number is used as it is. "paper" is 1/(6 G^2 + weight) with G = |V|_F of the start, for the paper does not
-        say how else to know its bound G beforehand. "safe" is 1/(4 (3 |V|_2^2 + |S0|_2) + 2 weight), anew at every
+        say how else to know its bound G beforehand. "safe" is 1/(4 (3 |V|_2^2 + |S0|_2) + 2 weight), again at every
         V. "backtracking" is the quickest: see `Backtracking`.
 
     Returns
@@ -146,8 +146,8 @@ def stop_test(problem: SpectralProblem, settings: DescentSettings, huge: float =
             return Status("diverged", f"the objective exploded to {facts['objective']:.1e}", ok=False)
         # tol=0 asks for all iterations, whatever comes of them.
         if settings.tol > 0 and len(recent) == RECENT and max(recent) - min(recent) <= flat:
-            told = f"the objective stands still within rounding at a gradient of {slope:.1e}, above {small:.1e}"
-            return Status("stalled", told, ok=False)
+            message = f"the objective changes only by rounding, at a gradient of {slope:.1e}, above {small:.1e}"
+            return Status("stalled", message, ok=False)
         return None
 
     return stop
@@ -183,11 +183,11 @@ def _named(run: Run[Point], problem: SpectralProblem, gamma: float, high: float)
     # The curvature at the optimum is at least 8 lambda_max - 4 weight with every penalty here, and `high` does not
     # exceed lambda_max: what this says is certain.
     if 4 * gamma * (high - problem.weight / 2) >= 1:
-        told = f"this step cannot settle: {product}, must be below 1/4; {what}; use step='safe'"
+        message = f"this step cannot settle: {product}, must be below 1/4; {what}; use step='safe'"
     elif code == "diverged":
-        told = f"{what}; {product} is below 1/4, so the start is too large: lower start_scale, or use step='safe'"
+        message = f"{what}; {product} is below 1/4, so the start is too large: lower start_scale, or use step='safe'"
     elif code == "oscillating":
-        told = f"{what}; {product}, must be below 1/4 by some way; use step='safe'"
+        message = f"{what}; {product}, must be below 1/4 by some way; use step='safe'"
     else:
-        told = f"{what}; {product}, a step settles below 1/4"
-    return Status(code, told, ok=False)
+        message = f"{what}; {product}, a step settles below 1/4"
+    return Status(code, message, ok=False)

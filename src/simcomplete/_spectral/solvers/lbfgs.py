@@ -78,7 +78,7 @@ def minimise_by_lbfgs(problem: SpectralProblem, settings: DescentSettings) -> tu
     options = {"maxiter": settings.limits.max_iter, "maxfun": np.inf, "maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0}
     with Watch(descent_facts, stop_test(problem, settings), settings.limits) as watch:
         if watch.sees(start):
-            found = minimize(
+            result = minimize(
                 value_and_gradient,
                 start.V.ravel(),
                 method="L-BFGS-B",
@@ -86,8 +86,8 @@ def minimise_by_lbfgs(problem: SpectralProblem, settings: DescentSettings) -> tu
                 callback=report,
                 options=options,
             )
-            told = f"L-BFGS finds nothing lower (SciPy: {str(found.message).strip(': ').lower()})"
-            watch.status = watch.status or Status("stalled", told, ok=False)
+            message = f"L-BFGS finds nothing lower (SciPy: {str(result.message).strip(': ').lower()})"
+            watch.status = watch.status or Status("stalled", message, ok=False)
     run = watch.run()
     ended = run.status.code in ("converged", "stalled")
     return (run.state if ended else run.best).V, run

@@ -145,9 +145,9 @@ class Backtracking:
         # for ever.
         noise = 8 * np.finfo(np.float64).eps * max(self.problem.scale, abs(point.objective))
         while True:
-            found = evaluate_point(self.problem, point.V - gamma * point.gradient, gamma)
-            if found.objective <= point.objective - SUFFICIENT * gamma * point.slope**2 + noise:
-                return replace(found, trial=_secant(point, found, gamma))
+            result = evaluate_point(self.problem, point.V - gamma * point.gradient, gamma)
+            if result.objective <= point.objective - SUFFICIENT * gamma * point.slope**2 + noise:
+                return replace(result, trial=_secant(point, result, gamma))
             gamma /= 2
 
 

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._rows.budget import require
+from simcomplete._rows.frame_columns import noted_index
+from simcomplete._rows.labels import label_texts
 from simcomplete.datasets._columns import pick_columns
 from simcomplete.datasets._table import Options, Table, as_table
 from simcomplete.errors import FileFormatError, optional
@@ -17,53 +19,62 @@ from simcomplete.errors import FileFormatError, optional
 # A label is a name. One of a megabyte that a dictionary repeats in every row would fill the memory.
 MAX_LABEL_BYTES = 10_000
 LABEL_BYTES = 100  # of a Python string of ordinary length, and its place in a list
+SHOWN = 8  # columns in a message
 PURPOSE_COLUMNS = "reading .parquet and .arrow files"
 
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """The positions of the columns that label the rows, and of the features."""
+    """The positions of the columns that label the rows, and of the features; or numbers that label the rows."""
 
     keys: list[int]
     features: list[int]
+    numbers: range | None = None
 
 
 def plan_columns(path: Path, schema: Any, n: int, options: Options) -> ColumnPlan:
     """Refuse what cannot become a table before anything of it is read, and say what to read."""
     label, features = pick_columns(path, schema.names, options)
-    keys = [label] if label is not None else _label_columns(path, schema)
+    noted = _noted(path, schema)
+    keys = [label] if label is not None else _label_columns(schema, noted)
     if label is None and options.chooses:
         chosen = [schema.names.index(name) for name in options.columns]
         keys = [i for i in keys if schema.names[i] not in options.drop and i not in chosen]
     features = [i for i in features if i not in keys]
     if not features or n < 1:
         raise FileFormatError(f"{path}: {n} rows and {len(features)} columns of numbers; needs one of each")
-    for i in features:
-        _check_numeric(path, schema.field(i).name, schema.field(i).type)
-    return ColumnPlan(keys, features)
+    refused = [schema.field(i) for i in features if not _is_numeric(schema.field(i).type)]
+    if refused:
+        raise FileFormatError(f"{path}: {_not_numeric(refused)}")
+    numbers = noted if isinstance(noted, range) and not keys and len(noted) == n else None
+    return ColumnPlan(keys, features, numbers)
 
 
 def table_of_columns(path: Path, schema: Any, plan: ColumnPlan, columns: dict[int, Any]) -> Table:
     """Make a table of the columns that were read, by their positions."""
     texts = [_column_texts(path, columns[i]) for i in plan.keys]
-    labels = ["/".join(row) for row in zip(*texts, strict=True)] if texts else None
+    labels = label_texts("/".join(row) for row in zip(*texts, strict=True)) if texts else None
+    if plan.numbers is not None:
+        labels = [str(number) for number in plan.numbers]
     values = np.stack([_column_numbers(columns[i]) for i in plan.features], axis=1)
     table = as_table(path, values, labels, [schema.names[i] for i in plan.features])
-    return table if labels is None else replace(table, label_name="/".join(schema.names[i] for i in plan.keys))
+    return table if not texts else replace(table, label_name="/".join(schema.names[i] for i in plan.keys))
 
 
-def _label_columns(path: Path, schema: Any) -> list[int]:
-    """Return the columns that label the rows: the index of a pandas frame, else the first column of text."""
+def _noted(path: Path, schema: Any) -> list[int] | range | None:
+    """Return what pandas noted about its index."""
     try:
-        described = (schema.pandas_metadata or {}).get("index_columns", [])
-        # A range index is described by a dict and has no column.
-        columns = [name for name in described if isinstance(name, str)]
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        return noted_index(schema)
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise FileFormatError(
             f"{path}: what pandas has noted about the table is not valid ({type(error).__name__}); write the file "
             "again, or without it: pyarrow.Table.replace_schema_metadata"
         ) from error
-    index = [i for i, name in enumerate(schema.names) if name in columns]
+
+
+def _label_columns(schema: Any, noted: list[int] | range | None) -> list[int]:
+    """Return the columns that label the rows: the index of a pandas frame, else the first column of text."""
+    index = noted if isinstance(noted, list) else []
     return index or [i for i, field in enumerate(schema) if _is_text_type(field.type)][:1]
 
 
@@ -94,14 +105,27 @@ def _column_texts(path: Path, column: Any) -> list[str]:
     return ["" if cell is None else str(cell) for cell in column.to_pylist()]
 
 
-def _check_numeric(path: Path, name: str, kind: Any) -> None:
+def _is_numeric(kind: Any) -> bool:
     types = optional("pyarrow", extra="cli", purpose=PURPOSE_COLUMNS).types
     numeric = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_null)
-    if not any(test(kind) for test in numeric):
-        raise FileFormatError(
-            f"{path}: column {name!r} holds {kind}, numbers are needed (one column of text may label the rows); leave "
-            "it out with drop=, name it with id= where it labels the rows, or make it numbers"
+    return any(test(kind) for test in numeric)
+
+
+def _not_numeric(fields: list[Any]) -> str:
+    """What to say of columns that are not numbers."""
+    if len(fields) == 1:
+        return (
+            f"column {fields[0].name!r} holds {fields[0].type}, numbers are needed (one column of text may label the "
+            "rows); leave it out with drop=, name it with id= where it labels the rows, or make it numbers"
         )
+    names = [field.name for field in fields]
+    listed = ", ".join(f"{field.name!r} ({field.type})" for field in fields[:SHOWN])
+    more = f" and {len(fields) - SHOWN} more" if len(fields) > SHOWN else ""
+    drop = f"drop={names}" if not more else "drop="
+    return (
+        f"columns {listed}{more} hold no numbers (one column of text may label the rows); leave them out: {drop}, name "
+        "one with id= where it labels the rows, or make them numbers"
+    )
 
 
 def _column_numbers(column: Any) -> NDArray[Any]:

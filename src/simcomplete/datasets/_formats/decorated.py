@@ -46,21 +46,22 @@ def refuse_decorated(path: Path, column: str, cells: Sequence[str]) -> None:
     --------
     >>> refuse_decorated(Path("t.csv"), "name", ["A-12", "5%"])
     >>> try:
-    ...     refuse_decorated(Path("t.csv"), "price", ["1,000", "#N/A"])
+    ...     refuse_decorated(Path("t.csv"), "price", ["1,000", "#REF!"])
     ... except InputError as error:
     ...     print(str(error).split(";")[0])
-    t.csv: the first column, 'price', holds '1,000' in row 1, which looks like a number written for people
+    t.csv: the first column, 'price', holds '1,000' in row 1, which looks like a formatted number
     """
     if all(is_decorated(cell) for cell in cells):
         raise InputError(
-            f"{path}: the first column, {column!r}, holds {cells[0][:40]!r} in row 1, which looks like a number "
-            "written for people; write 1000 for 1,000, 0.05 for 5% and an empty cell for #N/A (or say missing='#N/A'), "
-            "or, where the cells do label the rows, leave the name of the column empty in the first line"
+            f"{path}: the first column, {column!r}, holds {cells[0][:40]!r} in row 1, which looks like a formatted "
+            "number; write 1000 for 1,000, 0.05 for 5% and an empty cell for #REF! (or use "
+            "missing='#REF!'), or, where the cells do label the rows, leave the name of the column empty in the "
+            "first line"
         )
 
 
 def is_decorated(cell: str) -> bool:
-    """Whether a cell that is no number looks like one, or stands in place of one.
+    """Whether a cell that is not a number looks like one, or stands in place of one.
 
     Examples
     --------

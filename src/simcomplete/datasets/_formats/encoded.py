@@ -17,6 +17,7 @@ MARKS = {
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
+NOT_UTF8 = "is not text in UTF-8 ({}); save it as UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8"
 
 
 class EncodedText(io.RawIOBase):
@@ -97,6 +98,6 @@ def check_text(path: Path, step: int = 2**20) -> tuple[int, int]:
             try:
                 decoder.decode(block, final=not block)
             except UnicodeDecodeError as error:
-                raise FileFormatError(f"{path}: is not text in UTF-8 ({error}); save it as UTF-8") from error
+                raise FileFormatError(f"{path}: {NOT_UTF8.format(error)}") from error
             if not block:
                 return size, lines

@@ -1,7 +1,7 @@
 """Columns of text as numbers, with a decimal point or a decimal comma.
 
-A comma is found by looking at all cells, and only where a point does not do: a table of plain numbers is converted
-without a second look.
+Other notations (decimal commas, thousands, true and false) are found by looking at all cells, and only where plain
+numbers do not do: a table of those is converted without a second look.
 """
 
 from __future__ import annotations
@@ -13,7 +13,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete.datasets._formats.cells import COMMA_NUMBER, GROUPED, POINT_NUMBER, THOUSANDS, cell_number, is_text
+from simcomplete.datasets._formats.cells import (
+    ANY_NUMBER,
+    BOOLEANS,
+    COMMA_NUMBER,
+    GROUP_SIGNS,
+    GROUPED,
+    MINUS,
+    POINT_NUMBER,
+    SURELY_GROUPED,
+    THOUSANDS,
+    TYPESET,
+    cell_number,
+)
+from simcomplete.datasets._formats.decorated import is_decorated
+from simcomplete.datasets._formats.refused import NotANumber, odd_cell, text_columns
 from simcomplete.errors import FileFormatError, InputError, optional
 
 # Cells converted at once, because a call of Arrow takes as long as a thousand cells.
@@ -38,14 +52,14 @@ def text_to_numbers(
         the cells leave no doubt.
     """
     table = _TextTable(path, columns, names, absent)
+    try:
+        return table.numbers(decimal or ".", grouped=decimal is not None)
+    except FileFormatError:
+        if not table.tidy() and decimal is not None:
+            raise
     if decimal is not None:
         return table.numbers(decimal, grouped=True)
-    try:
-        return table.numbers(".", grouped=False)
-    except FileFormatError:
-        if table.has_decimal_commas():
-            return table.numbers(",", grouped=False)
-        raise
+    return table.numbers(*table.notation())
 
 
 class _TextTable:
@@ -75,41 +89,74 @@ class _TextTable:
             try:
                 numbers = self._cast(cells, decimal, grouped).to_numpy(zero_copy_only=False)
             except ValueError as error:
-                raise self._not_a_number(which, decimal, grouped, error) from error
+                raise self._not_a_number(decimal, grouped, error) from error
             values[:, which] = np.asarray(numbers, dtype=np.float64).reshape(-1, n).T
         return values
 
-    def has_decimal_commas(self) -> bool:
-        """Whether every cell is a number once commas are decimal; raise where that is one of two readings."""
-        commas, first, pointed = 0, None, None
-        grouped = True
+    def tidy(self) -> bool:
+        """Write numbers with signs for people, and columns of true and false, as plain ones; whether there were any."""
+        compute, changed = self.compute, False
+        for i, column in enumerate(self.columns):
+            cells = compute.utf8_trim_whitespace(column)
+            typeset = self._matches(cells, TYPESET)
+            plain = compute.replace_substring(
+                compute.replace_substring_regex(cells, f"[{GROUP_SIGNS}]", ""), MINUS, "-"
+            )
+            plain = compute.if_else(typeset, plain, cells)
+            words = compute.utf8_lower(cells)
+            known = compute.invert(compute.is_in(words, value_set=self.arrow.array(sorted(self.absent))))
+            truths = compute.is_in(words, value_set=self.arrow.array(sorted(BOOLEANS)))
+            if compute.any(known).as_py() and not compute.any(compute.and_not(known, truths)).as_py():
+                plain = words
+                for word, digit in BOOLEANS.items():
+                    plain = compute.if_else(compute.equal(words, word), digit, plain)
+            if not plain.equals(cells):
+                self.columns[i], changed = plain, True
+        return changed
+
+    def notation(self) -> tuple[str, bool]:
+        """The decimal sign, and whether the other one separates thousands; raise where there are two readings.
+
+        A point, where there is text: then it is not a question of signs.
+        """
+        found, first = dict.fromkeys((".", ",", "comma", "thousands"), 0), None
         for which, cells in self.batches():
             comma = self._matches(cells, COMMA_NUMBER)
-            found = self.compute.sum(comma).as_py() or 0
-            plain = self._matches(cells, POINT_NUMBER)
-            if found + (self.compute.sum(plain).as_py() or 0) < len(cells) - cells.null_count:
-                return False  # there is text: not a question of commas
-            if not found:
-                continue
-            commas += found
-            grouped = grouped and found == self.compute.sum(self._matches(cells, THOUSANDS)).as_py()
-            first = first or self._place(which, comma, cells)
-        for which, cells in self.batches() if commas else ():
-            with_point = self.compute.match_substring(cells, ".")
-            if self.compute.any(with_point).as_py():
-                pointed = self._place(which, with_point, cells)
-                break
+            sure = {sign: self._matches(cells, SURELY_GROUPED[sign]) for sign in (".", ",")}
+            here = {**sure, "comma": comma, "thousands": self._matches(cells, THOUSANDS)}
+            counts = {name: self.compute.sum(of).as_py() or 0 for name, of in here.items()}
+            plain = self.compute.sum(self._matches(cells, POINT_NUMBER)).as_py() or 0
+            if counts["."] + counts[","] + counts["comma"] + plain < len(cells) - cells.null_count:
+                return ".", False
+            found = {name: found[name] + counts[name] for name in found}
+            if first is None and counts["comma"]:
+                first = self._place(which, comma, cells)
+        grouped_by_commas = found["comma"] == found["thousands"]
+        if found["."] and not found[","] and grouped_by_commas:
+            return ".", True
+        if found[","] and not found["."]:
+            return ",", True
+        if found["."] or found[","] or not found["comma"]:
+            return ".", False
+        pointed = self._first_with_point()
         if pointed:
             raise InputError(
                 f"{self.path}: {first} and {pointed} have different decimal signs; write all with one, or, where one "
-                "separates thousands, say decimal='.' or decimal=','"
+                "separates thousands, use decimal='.' or decimal=','"
             )
-        if commas and grouped:
+        if grouped_by_commas:
             raise InputError(
-                f"{self.path}: {first} could be a fraction or thousands, and so could every cell with a comma; say "
+                f"{self.path}: {first} could be a fraction or thousands, and so could every cell with a comma; use "
                 "decimal=',' for a fraction or decimal='.' for thousands"
             )
-        return commas > 0
+        return ",", False
+
+    def _first_with_point(self) -> str | None:
+        for which, cells in self.batches():
+            with_point = self.compute.match_substring(cells, ".")
+            if self.compute.any(with_point).as_py():
+                return self._place(which, with_point, cells)
+        return None
 
     def _cast(self, cells: Any, decimal: str, grouped: bool) -> Any:
         compute, other = self.compute, "," if decimal == "." else "."
@@ -131,15 +178,30 @@ class _TextTable:
         column, row = divmod(at, len(self.columns[0]))
         return f"{cells[at].as_py()[:40]!r} (row {row + 1}, column {self.names[which.start + column]!r})"
 
-    def _not_a_number(self, which: slice, decimal: str, grouped: bool, error: ValueError) -> FileFormatError:
-        # A cell that is no number in any notation says more than one that is none in this.
-        for wrong in (is_text, lambda cell, absent: cell_number(cell, decimal, grouped) is None):
-            for name, column in zip(self.names[which], self.columns[which], strict=True):
-                for row, raw in enumerate(column.to_pylist(), start=1):
-                    if raw.strip().lower() not in self.absent and wrong(raw.strip(), self.absent):
-                        return FileFormatError(
-                            f"{self.path}: row {row}, column {name!r}: {raw[:40]!r} is not a number; where it is "
-                            "missing leave the cell empty, or say missing=; a column that is no feature is named with "
-                            "id= or drop=; only the first column may be text without that: all of it, or unnamed"
-                        )
-        return FileFormatError(f"{self.path}: columns {self.names[which.start]!r} and after: {error}")
+    def _not_a_number(self, decimal: str, grouped: bool, error: ValueError) -> FileFormatError:
+        """What to say: of columns of text by their names, else of the first cell that is not a number."""
+        texts, odd = [], None
+        for which, cells in self.batches():
+            wrong = self.compute.invert(self._matches(cells, ANY_NUMBER))
+            n = len(self.columns[0])
+            for i, name in enumerate(self.names[which]):
+                here, of = cells[i * n : (i + 1) * n], wrong[i * n : (i + 1) * n]
+                count = self.compute.sum(of).as_py() or 0
+                if not count:
+                    continue
+                row = self.compute.index(of, True).as_py()
+                cell = NotANumber(
+                    name, row + 1, here[row].as_py(), most=count > 1 and 2 * count > len(here) - here.null_count
+                )
+                texts += [cell] if cell.most and not is_decorated(cell.text) else []
+                odd = odd or cell
+        if texts:
+            return FileFormatError(f"{self.path}: {text_columns(texts)}")
+        notation = odd is None
+        if odd is None:  # a number in another notation than the rest
+            for which, cells in self.batches():
+                for at, text in enumerate(cells.to_pylist()):
+                    if odd is None and text is not None and cell_number(text, decimal, grouped) is None:
+                        column, row = divmod(at, len(self.columns[0]))
+                        odd = NotANumber(self.names[which.start + column], row + 1, text)
+        return FileFormatError(f"{self.path}: {odd_cell(odd, notation) if odd else error}")

@@ -91,7 +91,7 @@ def read_word_text(path: Path, options: Options) -> Table:
         raise FileFormatError(f"{path}: has no line with a word and its values")
     if expected is None and all(NUMBER.fullmatch(word) for word in words):
         raise FileFormatError(
-            f"{path}: begins every line with a number, not with a word; a table of numbers is to be a .csv or .tsv file"
+            f"{path}: begins every line with a number, not with a word; a table of numbers must be a .csv or .tsv file"
         )
     wanted = None if expected is None else options.rows(expected)
     if wanted is not None and len(words) != wanted:
@@ -112,7 +112,10 @@ def _row(path: Path, number: int, parts: list[bytes], out: NDArray[np.float32]) 
         with np.errstate(over="ignore"):  # refused below, as not finite
             out[:] = [float(part) for part in parts[-d:]]
     except ValueError as error:
-        raise FileFormatError(f"{path}: line {number}: {error}; a word and {d} numbers are needed") from error
+        hint = (
+            "; is it a table? use format='csv', and separator= where it is none of , ; | and tab" if number == 1 else ""
+        )
+        raise FileFormatError(f"{path}: line {number}: {error}; a word and {d} numbers are needed{hint}") from error
     return b" ".join(parts[:-d]).decode("utf-8", errors="replace")
 
 

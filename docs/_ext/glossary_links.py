@@ -1,0 +1,70 @@
+"""The first use of a glossary's word on a page leads to the glossary."""
+
+import re
+
+from docutils import nodes
+
+# A word of the glossary, and how it is found in a text.
+WORDS = {
+    "candidates": r"\bcandidates?\b",
+    "queries": r"\bqueries\b|\bquery\b",
+    "overlap similarity": r"\boverlap similarit(?:y|ies)\b|\boverlap cosine\b|\bS0\b",
+    "evidence": r"\bevidence\b",
+    "coverage": r"\bcoverage\b",
+    "certificate": r"\bcertificate\b",
+    "posterior": r"\bposterior\b",
+}
+WITHIN = (nodes.paragraph,)
+# Emphasis is what names of parameters become in docstrings.
+NOT_WITHIN = (nodes.reference, nodes.literal, nodes.title, nodes.literal_block, nodes.term, nodes.caption, nodes.topic)
+NOT_WITHIN += (nodes.emphasis, nodes.title_reference)
+
+
+def allowed(text):
+    """Say whether a text may hold a link: running prose, and no link, code or heading."""
+    above = text.parent
+    prose = False
+    while above is not None:
+        if isinstance(above, NOT_WITHIN):
+            return False
+        prose = prose or isinstance(above, WITHIN)
+        above = above.parent
+    return prose
+
+
+def link_first_uses(app, doctree, docname):
+    """Put the links into a page."""
+    if docname == "glossary":
+        return
+    left = dict(WORDS)
+    for text in list(doctree.findall(nodes.Text)):
+        if left and allowed(text):
+            made, left = linked(app, docname, str(text), left)
+            if made is not None:
+                text.parent.replace(text, made)
+
+
+def linked(app, docname, text, left):
+    """Return a text as nodes with links, or None, and the words that are still to be found."""
+    found = []
+    for word, pattern in left.items():
+        match = re.search(pattern, text, re.IGNORECASE)
+        if match and not any(match.start() < end and start < match.end() for start, end, _ in found):
+            found.append((*match.span(), word))
+    if not found:
+        return None, left
+    made, at = [], 0
+    base = app.builder.get_relative_uri(docname, "glossary")
+    for start, end, word in sorted(found):
+        link = nodes.reference("", text[start:end], internal=True, refuri=f"{base}#term-{word.replace(' ', '-')}")
+        link["classes"].append("glossary-link")
+        made += [nodes.Text(text[at:start]), link]
+        at = end
+    made.append(nodes.Text(text[at:]))
+    return made, {word: pattern for word, pattern in left.items() if word not in {each for *_, each in found}}
+
+
+def setup(app):
+    """Tell Sphinx of it."""
+    app.connect("doctree-resolved", link_first_uses)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,26 @@
+"""Docstrings write |x| and n_features_in_ for readers of `help()`; reStructuredText would take these for markup."""
+
+import re
+
+MARKUP = re.compile(r"(?<!\\)\||(?<=\w)_(?=\W|$)|(?<![\w*])\*(?=[^*\s])")
+
+
+def escaped(line):
+    """Return a line with what looks like markup escaped, but for what is in backticks."""
+    parts = re.split(r"(`+[^`]*`+_?)", line)
+    return "".join(part if at % 2 else MARKUP.sub(r"\\\g<0>", part) for at, part in enumerate(parts))
+
+
+def on_docstring(app, what, name, obj, options, lines):
+    """Escape a docstring's prose; examples stay as they are."""
+    in_example = False
+    for at, line in enumerate(lines):
+        in_example = line.lstrip().startswith(">>>") or (in_example and bool(line.strip()))
+        if not in_example and not line.lstrip().startswith(".. "):
+            lines[at] = escaped(line)
+
+
+def setup(app):
+    """Run before numpydoc puts docstrings into its own form."""
+    app.connect("autodoc-process-docstring", on_docstring, priority=400)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,1 @@
+"""What completed similarities are good for: classes of incomplete samples found again, by ours and by imputers."""

@@ -1,0 +1,113 @@
+"""Values that rows lose on purpose, by the rule in plain loops, and where there are too few of them."""
+
+import numpy as np
+import pytest
+
+from simcomplete._posterior.all_rows import hidden_values as module
+from simcomplete._posterior.all_rows.hidden_values import HiddenValues, distinct_by_value
+
+NAN = np.nan
+
+
+class Rng:
+    """A generator that keeps every order, and draws what it is given."""
+
+    def __init__(self, masks, randoms=0.0, again=None):
+        self.masks, self.randoms, self.turn, self.again = masks, randoms, False, again
+
+    def permutation(self, x):
+        return np.arange(x) if np.ndim(x) == 0 else np.asarray(x)
+
+    def integers(self, high, size):
+        found = np.resize(self.masks, size)
+        self.masks = self.masks if self.again is None else self.again
+        return found
+
+    def random(self, n):
+        self.turn = not self.turn  # one half of the features, then the other
+        return np.where((np.arange(n) < n // 2) == self.turn, self.randoms, 1.0)
+
+    def uniform(self, low, high):
+        self.asked = low, high
+        return low
+
+
+def table(n, d=10, seed=0):
+    return np.random.default_rng(seed).uniform(1, 2, (n, d))
+
+
+def test_rows_lose_what_the_drawn_mask_lacks_and_at_most_half():
+    X = table(12)
+    masks = np.ones((2, 10), dtype=bool)
+    masks[0, :3] = False  # three of ten
+    masks[1, 3:] = False  # seven of ten: half at most, the first in this order
+    found = HiddenValues.of(X, masks, Rng([0, 1], again=[1]))
+    first = distinct_by_value(X)[0]
+    assert sorted(found.scored.tolist()) == list(range(12))  # up to forty rows, every one
+    for row, gone in zip(found.scored, found.lost, strict=True):
+        place = first.tolist().index(row)
+        assert np.flatnonzero(gone).tolist() == ([0, 1, 2] if place % 2 == 0 else [3, 4, 5, 6, 7])
+    assert np.isnan(found.X).sum() == found.lost.sum()
+    np.testing.assert_array_equal(found.truth, X[found.scored])
+    assert found.known.all()
+
+
+def test_rows_that_would_lose_too_much_draw_another_mask():
+    masks = np.ones((4, 10), dtype=bool)
+    masks[0, :7] = masks[1, :6] = masks[2, :2] = False  # seven, six, two and none of ten
+    drawn = module._lacked(np.ones((12, 10), dtype=bool), masks, Rng([0], again=[1, 2, 3]))
+    assert drawn.sum(axis=1).tolist() == [6] + [2] * 11  # the first draws six of ten every time; none is too few
+    assert module._lacked(np.ones((2, 10), dtype=bool), masks, Rng([0], again=[1])).sum(axis=1).tolist() == [6, 6]
+    assert module._lacked(np.ones((2, 10), dtype=bool), masks, Rng([0], again=[3])).sum(axis=1).tolist() == [7, 7]
+
+
+def test_masks_with_few_gaps_lose_a_random_share():
+    X = table(40)
+    masks = np.ones((1, 10), dtype=bool)
+    rng = Rng([0], randoms=0.04)
+    found = HiddenValues.of(X, masks, rng)
+    assert rng.asked == (0.05, 0.2)
+    assert (found.lost.sum(axis=1) == 5).all() and len(found.scored) == 40
+    assert HiddenValues.of(X, masks, Rng([0], randoms=0.06)) is None  # above the share that was drawn
+    wide = np.ones((2, 40), dtype=bool)
+    wide[0, :2] = wide[1, 2:4] = False  # a twentieth is not few
+    found = HiddenValues.of(table(40, 40), wide, Rng([0, 1], randoms=0.04))
+    assert (found.lost.sum(axis=1) == 2).all()
+
+
+def test_a_fifth_of_all_values_is_lost_in_larger_tables():
+    masks = np.ones((1, 10), dtype=bool)
+    masks[0, :4] = False
+    found = HiddenValues.of(table(100), masks, Rng([0]))
+    assert len(found.scored) == 50  # 4 values each of 1000
+    assert len(HiddenValues.of(table(41), masks, Rng([0])).scored) == int(np.ceil(0.2 * 41 * 10 / 4))
+    assert len(HiddenValues.of(table(40), masks, Rng([0])).scored) == 40
+
+
+def test_at_most_as_many_rows_as_are_allowed(monkeypatch):
+    monkeypatch.setattr(module, "MAX_SCORED", 12)
+    masks = np.ones((1, 10), dtype=bool)
+    masks[0, :4] = False
+    assert len(HiddenValues.of(table(100), masks, Rng([0])).scored) == 12
+
+
+@pytest.mark.parametrize(("rows", "gaps", "enough"), [(10, 3, True), (9, 4, False), (10, 2, False), (15, 2, True)])
+def test_too_little_to_learn_from(rows, gaps, enough):
+    masks = np.ones((1, 10), dtype=bool)
+    masks[0, :gaps] = False
+    found = HiddenValues.of(table(rows), masks, Rng([0]))
+    assert (found is not None) == enough
+
+
+def test_zero_rows_lose_nothing_and_a_feature_keeps_somebody():
+    X = table(14)
+    X[3] = 0.0
+    X[:, 0] = NAN
+    X[5, 0] = 1.5  # the only value of this feature
+    masks = np.ones((1, 10), dtype=bool)
+    masks[0, :4] = False
+    found = HiddenValues.of(X, masks, Rng([0]))
+    assert 3 not in found.scored and 5 in found.scored
+    assert found.X[5, 0] == 1.5 and not found.lost[:, 0].any()
+    np.testing.assert_array_equal(found.known, ~np.isnan(X[found.scored]))
+    assert found.truth[found.scored != 5][0, 0] == 0

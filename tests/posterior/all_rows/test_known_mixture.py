@@ -1,0 +1,144 @@
+"""Pairs of rows that a completion is scored on, and the mixture, by hand or in plain loops."""
+
+import numpy as np
+import pytest
+from factor_rows import NAN, drawn
+
+from simcomplete._method.iterate import Limits
+from simcomplete._posterior.all_rows import mixture
+from simcomplete._posterior.all_rows.hidden_values import HiddenValues
+from simcomplete._posterior.all_rows.members import OverRows
+from simcomplete._posterior.all_rows.mixture import auto_rank, mix_rows
+from simcomplete._posterior.all_rows.scored_pairs import RowMoments, ScoredPairs, drawn_others
+from simcomplete._posterior.all_rows.select import complete_rows
+
+# Scored pairs
+
+
+def test_errors_of_judged_pairs_one_at_a_time():
+    X, hidden = drawn(n=40)
+    lost = HiddenValues.of(hidden, None, np.random.default_rng(0))
+    others = np.array([3, 8, int(lost.scored[0])])
+    features = np.zeros(12)
+    features[:7] = [1, 1, 0.5, 3, 1, 2, 1]
+    pairs = ScoredPairs.of(lost, others, X[others], features)
+    rng = np.random.default_rng(2)
+    mean, variance = (
+        X[lost.scored] + 0.2 * rng.standard_normal((len(lost.scored), 12)),
+        rng.uniform(0, 0.2, (len(lost.scored), 12)),
+    )
+    found = RowMoments.of(mean, variance)
+    products, sums = pairs.products(found.mean), pairs.sums(found.square)
+    gaps = pairs.gaps(products, sums)
+    for i, row in enumerate(lost.scored):
+        K = ~np.isnan(hidden[row]) & (features > 0)
+        a = features[K]
+        for j, other in enumerate(others):
+            if row == other:
+                assert gaps[i, j] == 0
+                continue
+            b = X[other, K]
+            truth = (a * X[row, K]) @ b / np.sqrt(a @ X[row, K] ** 2) / np.sqrt(a @ b**2)
+            estimate = (a * mean[i, K]) @ b / np.sqrt(a @ b**2) / np.sqrt(a @ (mean[i, K] ** 2 + variance[i, K]))
+            assert gaps[i, j] == pytest.approx(estimate - truth, abs=1e-10)
+
+
+def test_the_best_level_is_the_one_with_the_least_error():
+    X, hidden = drawn(n=60)
+    lost = HiddenValues.of(hidden, None, np.random.default_rng(0))
+    pairs = ScoredPairs.of(lost, np.arange(60), X, np.ones(12))
+    mean = np.where(np.isnan(lost.X[lost.scored]), 0.0, X[lost.scored])
+    variance = np.where(mean == 0, 1.0, 0.0)
+    level = pairs.best_level(mean, variance)
+    errors = {
+        each: np.sum(pairs.gaps(pairs.products(mean), pairs.sums(mean**2 + each * variance)) ** 2)
+        for each in np.geomspace(0.5, 2.0, 57)
+    }
+    assert level == min(errors, key=errors.get)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.4, 1.6, 1.8, 2.0])
+def test_every_level_can_be_the_best(level):
+    rng = np.random.default_rng(0)
+    mean, variance, others = rng.standard_normal((4, 6)), rng.uniform(1, 2, (4, 6)), rng.standard_normal((5, 6))
+    length = np.tile(np.linalg.norm(others, axis=1), (4, 1))
+    truth = mean @ others.T / length / np.sqrt(np.sum(mean**2 + level * variance, axis=1))[:, None]
+    pairs = ScoredPairs(np.ones((4, 6)), others, length, truth, np.ones((4, 5), dtype=bool))
+    assert pairs.best_level(mean, variance) == pytest.approx(level, rel=0.06)  # levels are at most so far apart
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.05, 0.5, 0.95, 1.0])
+def test_weights_are_tried_in_steps_of_a_twentieth(weight):
+    rng = np.random.default_rng(1)
+    others = rng.standard_normal((5, 6))
+    length = np.tile(np.linalg.norm(others, axis=1), (4, 1))
+    a, b = (RowMoments.of(rng.standard_normal((4, 6)), rng.uniform(0, 1, (4, 6))) for _ in range(2))
+    truth = a.mixed(b, weight).vectors @ others.T / length
+    pairs = ScoredPairs(np.ones((4, 6)), others, length, truth, np.ones((4, 5), dtype=bool))
+    assert pairs.best_weight(a, b) == pytest.approx(weight)
+
+
+def test_moments_are_mixed_and_become_vectors():
+    a = RowMoments.of(np.array([[3.0, 4.0]]), np.zeros((1, 2)))
+    b = RowMoments.of(np.zeros((1, 2)), np.ones((1, 2)))
+    both = a.mixed(b, 0.25)
+    np.testing.assert_allclose(both.mean, [[0.75, 1.0]])
+    np.testing.assert_allclose(both.square, [[0.25 * 9 + 0.75, 0.25 * 16 + 0.75]])
+    np.testing.assert_allclose(both.vectors, both.mean / np.sqrt(7.75))
+    np.testing.assert_allclose(a.vectors, [[0.6, 0.8]])
+    assert not RowMoments.of(np.zeros((1, 2)), np.zeros((1, 2))).vectors.any()
+
+
+def test_other_rows_are_drawn_once_each():
+    found = drawn_others(2000, np.random.default_rng(0))
+    assert len(set(found.tolist())) == len(found) <= 2000
+    np.testing.assert_array_equal(np.sort(drawn_others(9, np.random.default_rng(0))), np.arange(9))
+
+
+# The mixture
+
+
+@pytest.mark.parametrize(
+    ("shape", "known", "rank"),
+    [
+        ((400, 100), 1.0, 25),
+        ((1000, 1000), 1.0, 40),
+        ((400, 100), 0.5, 12),
+        ((60, 12), 0.5, 5),
+        ((8, 9), 1.0, 3),
+        ((2, 9), 1.0, 1),
+    ],
+)
+def test_the_rank_is_a_quarter_of_what_is_known_of_a_row_or_feature(shape, known, rank):
+    X = np.where(np.arange(shape[0] * shape[1]).reshape(shape) % 2 < 2 * known, 1.0, NAN)
+    assert np.mean(~np.isnan(X)) == known
+    assert auto_rank(X) == rank
+
+
+def test_a_mixture_is_the_mean_of_its_two_sides():
+    hidden = drawn(n=90)[1]
+    rng = np.random.default_rng(0)
+    single = complete_rows(hidden, rng, limits=Limits(25, progress=False))
+    found = mix_rows(hidden, single, rng, masks=None, limits=Limits(25, progress=False), tilt=False)
+    assert 0 <= found.weight <= 1 and found.names[0] == "single" and found.names[-2:] == ("dual", "std")
+    stack = found.stack.values(hidden)
+    done = single.model.fill(hidden)
+    # Both in the units of the stack, whose rows are divided by their sizes.
+    ratio = (single.model.scaling.sizes(hidden) / found.stack.scaling.sizes(hidden))[:, None]
+    own = single.model.values(done) * ratio
+    variance = done.variance * single.model.factor(done)[:, None] * ratio**2
+    w = found.weight
+    assert 0 < w < 1
+    mean = w * stack.mean + (1 - w) * own
+    square = w * (stack.mean**2 + stack.variance) + (1 - w) * (own**2 + variance)
+    np.testing.assert_allclose(found.U, mean / np.sqrt(square.sum(axis=1, keepdims=True)), atol=1e-10)
+    assert not found.pairs.doubt.any() and found.stack.recipe.tilt.beta == 0
+    assert isinstance(found.stack.members[0], OverRows)
+
+
+def test_where_nothing_can_be_learnt_the_single_model_is_the_answer(monkeypatch):
+    hidden = drawn(n=90)[1]
+    limits = Limits(25, progress=False)
+    single = complete_rows(hidden, np.random.default_rng(0), limits=limits)
+    monkeypatch.setattr(mixture.HiddenValues, "of", lambda *_: None)
+    assert mix_rows(hidden, single, np.random.default_rng(0), masks=None, limits=limits, tilt=True) is single

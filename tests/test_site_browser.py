@@ -1,0 +1,56 @@
+"""Every page of the site in a real browser: no console error, no missing picture, no sideways scrolling on a phone.
+
+Skipped, with the reason, where the site was not built (`make docs`) or no browser can be driven.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+SITE = Path(__file__).parent.parent / "site"
+pytestmark = pytest.mark.skipif(not (SITE / "index.html").exists(), reason="the site is not built: make docs")
+WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+MISSING = "[...document.images].filter(image => image.complete && !image.naturalWidth).map(image => image.src)"
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_every_page_is_whole(browser, width, scheme):
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    wrong, asked = [], []
+    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    pages = sorted(SITE.rglob("*.html"))
+    assert len(pages) > 60
+    for path in pages:
+        page.goto(path.as_uri())
+        name = path.relative_to(SITE)
+        assert not wrong, (name, wrong)
+        assert page.evaluate(MISSING) == [], name
+        assert page.evaluate(WIDER) <= 0, name
+    assert all(url.startswith(("file://", "data:")) for url in asked)
+    context.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("gallery/rows_on_disk", ["candidates"]),
+        ("results", ["overlap-similarity", "coverage", "candidates", "queries"]),
+    ],
+)
+def test_the_first_use_of_a_word_leads_to_the_glossary(name, words):
+    links = re.findall(
+        r'class="glossary-link[^>]*#term-([a-z-]+)"', (SITE / f"{name}.html").read_text(encoding="utf-8")
+    )
+    assert links[: len(words)] == words
+
+
+def test_search_works_from_disk(browser):
+    page = browser.new_page()
+    page.goto((SITE / "search.html").as_uri() + "?q=imputer")
+    page.wait_for_selector("#search-results li", timeout=20_000)
+    assert page.locator("#search-results li").count() >= 2
+    page.close()

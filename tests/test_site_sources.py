@@ -1,0 +1,85 @@
+"""The sources of the site: every public name is in its reference, every page is reachable, its examples run."""
+
+import importlib
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import simcomplete as sc
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+MODULES = ("datasets", "errors", "estimators", "index", "masks", "metrics", "scorers", "stores", "theory")
+
+
+def referenced():
+    """Every full name that the pages of the reference list."""
+    names = set()
+    for page in (DOCS / "reference").glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        for module, block in re.findall(r"currentmodule:: (\S+)\n(.*?)```", text, re.DOTALL):
+            names |= {f"{module}.{name}" for name in re.findall(r"^   (\w+)$", block, re.MULTILINE)}
+    return names
+
+
+def public():
+    for name in MODULES:
+        try:
+            module = importlib.import_module(f"simcomplete.{name}")
+        except ModuleNotFoundError:
+            continue
+        yield from (f"simcomplete.{name}.{each}" for each in module.__all__ if each != "FOLDER_VARIABLE")
+    skipped = {*MODULES, "__version__"}
+    for each in sc.__all__:
+        if each not in skipped and each not in sc.estimators.__all__:
+            yield f"simcomplete.{each}"
+
+
+def test_every_public_name_is_in_the_reference_and_no_other():
+    assert set(public()) == referenced()
+
+
+def test_every_page_is_in_a_table_of_contents():
+    listed = set()
+    for page in DOCS.rglob("*.md"):
+        for block in re.findall(r"```\{toctree\}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+            for line in block.splitlines():
+                if line and not line.startswith(":"):
+                    listed |= {found.relative_to(DOCS) for found in page.parent.glob(f"{line}.md")}
+    pages = {page.relative_to(DOCS) for page in DOCS.rglob("*.md") if "gallery" not in page.parts}
+    assert pages - listed == {Path("index.md")}
+
+
+def test_links_between_files_lead_somewhere():
+    """The site checks links between its pages; links to source files are text there, and are checked here."""
+    pages = [*ROOT.glob("*.md"), *(page for page in DOCS.rglob("*.md") if "gallery" not in page.parts)]
+    dead = [
+        f"{page.relative_to(ROOT)}: {target}"
+        for page in pages
+        for target in re.findall(r"\]\(([^)\s#]+)(?:#[^)\s]*)?\)", page.read_text(encoding="utf-8"))
+        if "://" not in target and not (page.parent / target).exists()
+    ]
+    assert len(pages) > 60 and not dead
+
+
+@pytest.mark.parametrize("name", ["index", "start", "scikit-learn"])
+def test_the_examples_of_a_page_run(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for code in re.findall(r"```python\n(.*?)```", (DOCS / f"{name}.md").read_text(encoding="utf-8"), re.DOTALL):
+        exec(compile(code, f"docs/{name}.md", "exec"), names)
+    said = capsys.readouterr().out
+    assert said.strip() and "nan" not in said.lower()
+    if name == "start":
+        assert not np.isnan(names["filled"]).any(axis=None)
+        assert names["table"].columns[0] == "name"
+
+
+def test_examples_have_a_title_and_are_short():
+    for path in (ROOT / "examples").glob("*.py"):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert len(lines) < 60, path.name
+        assert lines[0] == '"""' and set(lines[2]) == {"="} and len(lines[1]) == len(lines[2]), path.name
+    assert len(list((ROOT / "examples").glob("*.py"))) >= 10
