@@ -1,1 +1,1 @@
-"""What completed similarities are good for: classes of incomplete samples found again, by ours and by imputers."""
+"""Classes of incomplete samples, predicted from completed similarities and from imputed rows."""
