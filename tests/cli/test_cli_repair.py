@@ -50,6 +50,24 @@ def test_values_to_hold_and_weights_come_from_files(files, run):
     np.testing.assert_array_equal(np.load("elements.npy"), sc.nearest_correlation(A, weights=H).matrix)
 
 
+def test_labelled_weights_are_put_in_the_order_of_the_matrix(files, run, fails):
+    (files / "named.csv").write_text("name,weight\nz,3\nx,1\ny,2\n")
+    run("repair", "c.csv", "-o", "w.npy", "--weights", "named.csv")
+    np.testing.assert_array_equal(np.load("w.npy"), sc.nearest_correlation(A, weights=[1, 2, 3]).matrix)
+    (files / "other.csv").write_text("name,weight\nz,3\nx,1\nq,2\n")
+    assert "'q' only in weights; 'y' only in A" in fails("repair", "c.csv", "-o", "o.npy", "--weights", "other.csv")
+
+
+def test_options_say_how_the_files_are_read(files, run, fails):
+    (files / "odd.csv").write_text("kind;name;x;y;z\na;x;1;0,9;0,2\nb;y;0,9;1;lost\nc;z;0,2;lost;1\n")
+    asked = ("repair", "odd.csv", "-o", "o.npy", "--id", "name", "--drop", "kind")
+    assert "use --missing-value lost" in fails(*asked)
+    run(*asked, "--missing-value", "lost")
+    unknown = A.copy()
+    unknown[1, 2] = unknown[2, 1] = np.nan
+    np.testing.assert_array_equal(np.load("o.npy"), sc.nearest_correlation(unknown).matrix)
+
+
 def test_what_cannot_be_done_is_one_line(files, fails, run):
     assert "'z' only in rows; 'q' only in columns" in fails("repair", "bad.csv", "-o", "o.csv")
     assert "ends in '.txt'" in fails("repair", "c.csv", "-o", "o.txt")

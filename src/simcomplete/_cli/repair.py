@@ -10,13 +10,28 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Argument, Option, Typer
 
-from simcomplete._cli.options import AsJson, Overwrite
+from simcomplete._cli.arguments import Reading, read_tables
+from simcomplete._cli.options import (
+    AsJson,
+    Columns,
+    Decimal,
+    Drop,
+    Header,
+    Id,
+    InputFormat,
+    Key,
+    MissingValue,
+    Overwrite,
+    Separator,
+)
 from simcomplete._cli.output import print_json, print_line, print_table, say
+from simcomplete._correlation.constraints import weights_by_label
+from simcomplete._correlation.labels import opened
 from simcomplete._correlation.nearest import nearest_correlation
 from simcomplete._correlation.repair import Repair
 from simcomplete._rows.atomic import replacing
 from simcomplete._types import Matrix
-from simcomplete.datasets import read_table
+from simcomplete.datasets import Table
 from simcomplete.errors import InputError
 
 
@@ -39,7 +54,15 @@ def repair(
         Path | None, Option(metavar="FILE", help="Weights: a column of one per row, or a matrix of one per entry.")
     ] = None,
     rescale: Annotated[bool, Option("--rescale", help="Divide by standard deviations first.")] = False,
-    key: Annotated[str | None, Option(help="Name of the array in a .npz file.")] = None,
+    id: Id = None,
+    drop: Drop = None,
+    columns: Columns = None,
+    missing_value: MissingValue = None,
+    decimal: Decimal = None,
+    separator: Separator = None,
+    format: InputFormat = None,
+    key: Key = None,
+    header: Header = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
@@ -48,10 +71,24 @@ def repair(
         raise InputError(f"{output} ends in {output.suffix!r}; give a name that ends in .csv or .npy")
     if output.exists() and not overwrite:
         raise InputError(f"{output} exists already; choose another name, or replace it with --overwrite")
+    reading = Reading.of(
+        id=id,
+        drop=drop,
+        columns=columns,
+        missing=missing_value,
+        decimal=decimal,
+        separator=separator,
+        format=format,
+        key=key,
+        header=header,
+    )
+    given = {"A": matrix, "fixed": fixed, "weights": weights}
+    files = {name: path for name, path in given.items() if path is not None}
+    tables = dict(zip(files, read_tables(list(files.values()), reading=reading), strict=True))
     done = nearest_correlation(
-        read_table(matrix, key),
-        weights=None if weights is None else _weights(weights),
-        fixed=None if fixed is None else read_table(fixed),
+        tables["A"],
+        weights=_weights(tables["weights"], tables["A"]) if "weights" in tables else None,
+        fixed=tables.get("fixed"),
         min_eigenvalue=min_eigenvalue,
         rescale=rescale,
     )
@@ -82,9 +119,12 @@ def write_matrix(path: Path, X: Matrix, labels: list[str] | None) -> None:
         draft.write_bytes(table)
 
 
-def _weights(path: Path) -> Any:
-    table = read_table(path)
-    return table if table.values.shape[0] == table.values.shape[1] > 1 else table.values.ravel()
+def _weights(table: Table, matrix: Table) -> Any:
+    """Weights by entry as they are; weights by row in the order of the matrix, where both have labels."""
+    if table.values.shape[0] == table.values.shape[1] > 1:
+        return table
+    weights = table.values.ravel()
+    return weights if table.labels is None else weights_by_label(opened(matrix).labels, table.labels, weights)
 
 
 def _print(done: Repair, output: Path) -> None:

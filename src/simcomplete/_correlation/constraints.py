@@ -9,7 +9,7 @@ import numpy as np
 
 from simcomplete._correlation.contradiction import violation
 from simcomplete._correlation.given import Given
-from simcomplete._correlation.labels import opened, place
+from simcomplete._correlation.labels import differing, opened, place
 from simcomplete._rows.cells import numeric
 from simcomplete._types import Mask, Matrix, Vector
 from simcomplete.errors import InputError
@@ -96,8 +96,8 @@ def _weights(given: Given, weights: Any) -> tuple[Vector | None, Matrix | None]:
         return None, None
     labels, n = given.source.labels, given.n
     series = hasattr(weights, "index") and hasattr(weights, "iloc") and not hasattr(weights, "columns")
-    if series and labels is not None and sorted(map(str, weights.index)) == sorted(labels):
-        weights = weights.iloc[[list(map(str, weights.index)).index(label) for label in labels]]
+    if series and type(weights.index).__name__ != "RangeIndex":
+        weights = weights_by_label(labels, [str(x) for x in weights.index], np.asarray(weights))
     if hasattr(weights, "columns") or np.ndim(weights) == 2:
         H = opened(weights, "weights").aligned(labels, "weights")
         wrong = None if H.shape == (n, n) else f"has shape {H.shape}"
@@ -119,6 +119,23 @@ def _weights(given: Given, weights: Any) -> tuple[Vector | None, Matrix | None]:
     if wrong is not None:
         raise InputError(f"weights {wrong}; give {n} positive numbers, or a symmetric {n} x {n} array of numbers >= 0")
     return (w, None) if w.ndim == 1 else (None, (w + w.T) / 2)
+
+
+def weights_by_label(labels: list[str] | None, own: list[str], weights: Any) -> Any:
+    """Weights by row in the order of the labels of A; as they are where A has none.
+
+    Examples
+    --------
+    >>> weights_by_label(["oil", "gas"], ["gas", "oil"], np.array([1.0, 2.0]))
+    array([2., 1.])
+    """
+    if labels is None or own == labels:
+        return weights
+    if sorted(own) != sorted(labels) or len(set(own)) < len(own):
+        raise InputError(
+            f"weights and A have different labels: {differing(own, labels, ('weights', 'A'))}; give those of A"
+        )
+    return weights[[own.index(label) for label in labels]]
 
 
 def row_weights(given: Given, weights: Any) -> Vector | None:

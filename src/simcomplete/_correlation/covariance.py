@@ -114,7 +114,8 @@ def nearest_covariance(
     largest = float(b.max()) or 1.0
     scale = np.sqrt(b[alive]) if through == "correlation" else np.full(int(alive.sum()), np.sqrt(largest))
     size = np.outer(scale, scale)
-    floor = check_number(min_eigenvalue, "min_eigenvalue") / (1.0 if through == "correlation" else largest)
+    min_eigenvalue, tol = check_number(min_eigenvalue, "min_eigenvalue"), check_number(tol, "tol")
+    floor = min_eigenvalue / (1.0 if through == "correlation" else largest)
     G, target = S[part] / size, b[alive] / scale**2
     if keep == "diagonal" and floor > 0 and (not alive.all() or floor >= target.min(initial=1.0)):
         raise InputError(

@@ -67,6 +67,8 @@ def read_symmetric(A: Any, name: str = "A") -> tuple[Labelled, Matrix, list[str]
 
 def given_correlation(A: Any, *, rescale: bool = False) -> Given:
     """Read a matrix that is to become a correlation matrix."""
+    if not isinstance(rescale, (bool, np.bool_)):  # "no" would count as true
+        raise InputError(f"rescale={rescale!r} is neither True nor False; give one of them", about=("rescale",))
     source, S, notes = read_symmetric(A)
     refuse_distances(np.nan_to_num(S), "A")
     n, d = len(S), np.diag(S).copy()

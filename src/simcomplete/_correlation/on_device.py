@@ -40,7 +40,7 @@ def read_on_device(A: Array, *, rescale: bool) -> tuple[Given, Array] | None:
     """The matrix in double precision where it lies, and what is told of it; None where entries are unknown."""
     xp = namespace(A)
     floating = A.dtype in (xp.float32, xp.float64)
-    if floating and len(A.shape) == 2 and A.shape[0] == A.shape[1] > 0 and not rescale:
+    if floating and len(A.shape) == 2 and A.shape[0] == A.shape[1] > 0 and rescale is False:
         S = astype(A, xp.float64)
         # NaN is not equal to itself, so that unknown entries are no symmetric ones.
         whole = bool(xp.all(S == S.T)) and bool(xp.all(diagonal(S) == 1)) and float(xp.max(xp.abs(S))) <= LARGE
