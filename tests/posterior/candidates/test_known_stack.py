@@ -181,6 +181,23 @@ def test_all_of_it_one_row_at_a_time(seed, objective):
         assert own == pytest.approx(min(1.0, np.linalg.norm(v)), abs=1e-6)
 
 
+@pytest.mark.parametrize("seed", [0, 5])  # raw rows alone, unit rows as well
+def test_values_are_the_average_in_the_units_of_the_queries(seed):
+    P, Q = data(seed=seed)
+    model, _ = CandidateModel.fit_transform(HeldRows(P), Q, rng=np.random.default_rng(1), effort="best")
+    _, deltas, _, average, _, _ = learnt(seed)
+    scale, U = np.median(np.linalg.norm(P, axis=1)), unit(P)
+    spaces = {"raw": Space("raw", P / scale, P / scale), "unit": Space("unit", U, U)}
+    found = model.values(Q)[0]
+    for x, mean in zip(Q, found, strict=True):
+        o = ~np.isnan(x)
+        row = Row(np.where(o, x, 0.0) / scale, o, spaces, U, 47, deltas)
+        # Every space has divided the row by a number of its own: by which, its observed values tell.
+        size = {name: np.linalg.norm(x[o]) / np.linalg.norm(values[o]) for name, values in row.values.items()}
+        expected = sum(weight * size[key[0]] * row.m[key] for key, weight in average.items())
+        np.testing.assert_allclose(mean[~o], expected[~o], rtol=1e-6)
+
+
 # Parts
 
 
