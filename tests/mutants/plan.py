@@ -132,6 +132,7 @@ TESTS = {
         "tests/result/test_unobserved.py",
     ],
     "_result/rows": ["tests/result/test_rows.py"],
+    "_result/pair_spread": ["tests/result/test_pair_spread.py"],
     "_result/summary": ["tests/result/test_known_store.py", "tests/result/test_summary.py"],
     "_result/store": ["tests/result/test_known_store.py", "tests/result/test_store.py", "tests/result/test_formats.py"],
     "_result/archive": ["tests/result/test_known_store.py", "tests/result/test_store.py"],

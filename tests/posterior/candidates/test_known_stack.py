@@ -185,17 +185,27 @@ def test_all_of_it_one_row_at_a_time(seed, objective):
 def test_values_are_the_average_in_the_units_of_the_queries(seed):
     P, Q = data(seed=seed)
     model, _ = CandidateModel.fit_transform(HeldRows(P), Q, rng=np.random.default_rng(1), effort="best")
-    _, deltas, _, average, _, _ = learnt(seed)
+    _, deltas, lengths, average, _, _ = learnt(seed)
     scale, U = np.median(np.linalg.norm(P, axis=1)), unit(P)
     spaces = {"raw": Space("raw", P / scale, P / scale), "unit": Space("unit", U, U)}
-    found = model.values(Q)[0]
-    for x, mean in zip(Q, found, strict=True):
+    left = {name: shrunk(space.C, deltas[name]) for name, space in spaces.items()}
+    for x, mean, std in zip(Q, *model.values(Q)[:2], strict=True):
         o = ~np.isnan(x)
         row = Row(np.where(o, x, 0.0) / scale, o, spaces, U, 47, deltas)
-        # Every space has divided the row by a number of its own: by which, its observed values tell.
-        size = {name: np.linalg.norm(x[o]) / np.linalg.norm(values[o]) for name, values in row.values.items()}
-        expected = sum(weight * size[key[0]] * row.m[key] for key, weight in average.items())
+        expected, variance = np.zeros(len(x)), np.zeros(np.sum(~o))
+        for key, weight in average.items():
+            name, m = key[0], row.m[key]
+            # Every space has divided the row by a number of its own: by which, its observed values tell.
+            size = np.linalg.norm(x[o]) / np.linalg.norm(row.values[name][o])
+            S = left[name]
+            own = np.diag(S[np.ix_(~o, ~o)] - S[np.ix_(~o, o)] @ np.linalg.solve(S[np.ix_(o, o)], S[np.ix_(o, ~o)]))
+            length = lengths[key].of(np.array([row.features[name]]), np.array([m @ m]))[0]
+            expected += weight * size * m
+            # A row of length b has the square |m|^2 / b^2; what is above |m|^2 is not known of it: nothing if b is 1.
+            unknown = (m @ m) * (length**-2 - 1)
+            variance += weight * size**2 * own * (unknown / own.sum() if unknown > 0 else 1.0)
         np.testing.assert_allclose(mean[~o], expected[~o], rtol=1e-6)
+        np.testing.assert_allclose(std[~o], np.sqrt(variance), rtol=1e-5)
 
 
 # Parts
