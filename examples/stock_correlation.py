@@ -44,4 +44,4 @@ for axis, (name, matrix) in zip(axes, {"truth": truth, **matrices}.items(), stri
     image = axis.imshow(np.asarray(matrix), cmap="RdBu_r", vmin=-1, vmax=1)
     axis.set(title=name if name == "truth" else f"{name}\nerror {error(matrix):.3f}", xticks=[], yticks=[])
     print(f"{name:<16} error {error(matrix):.4f}")
-figure.colorbar(image, ax=axes, shrink=0.8)
+bar = figure.colorbar(image, ax=axes, shrink=0.8)
