@@ -20,7 +20,6 @@ from simcomplete._spectral.certify import certify
 from simcomplete._spectral.certify_passes import certify_passes
 from simcomplete._spectral.eigen.routes import largest_eigenpairs
 from simcomplete._spectral.penalties import NoPenalty, Nuclear, NuclearMinusFrobenius, SpectralProblem, SquaredFrobenius
-from simcomplete._spectral.solvers import exact
 
 PENALTIES = [Nuclear(), NuclearMinusFrobenius(), NoPenalty(), SquaredFrobenius()]
 
@@ -119,7 +118,7 @@ def test_two_passes_say_what_the_whole_factor_says(operator, penalty, weight):
     problem = SpectralProblem(operator, penalty, weight, rank=20)
     spectrum = largest_eigenpairs(operator, 20, "structured")
     short = certify_passes(problem, spectrum.reduced, spectrum.w)
-    whole = certify(problem, exact.factor_of_spectrum(problem, spectrum), spectrum.w)
+    whole = certify(problem, problem.factor(spectrum), spectrum.w)
     assert short.objective == pytest.approx(whole.objective, rel=1e-9, abs=1e-9 * problem.scale)
     assert (short.rank, short.verified, short.optimal) == (whole.rank, True, whole.optimal)
     assert short.lower_bound == whole.lower_bound

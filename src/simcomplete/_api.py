@@ -13,7 +13,6 @@ from simcomplete._auto import elect
 from simcomplete._auto.holdout import run_tuned
 from simcomplete._caller import warn_caller
 from simcomplete._method.given import notice_of_alike_rows, problem_of_rows, problem_of_similarities, settings_for
-from simcomplete._method.memory import check_memory
 from simcomplete._method.names import BESIDE, unknown_parameter, with_own_parameters
 from simcomplete._method.problem import Problem
 from simcomplete._method.scaled import by_todays_name, changed_problem
@@ -250,7 +249,7 @@ def _runner(method: str, params: dict[str, Any], shared: dict[str, Any], functio
 
 
 def _run_named(problem: Problem, settings: Settings, *, method: Method, own: dict[str, Any], tune: bool) -> Completion:
-    check_memory(method, problem, settings, own)
+    method.check_memory(problem, settings, own)
     done = run_tuned(method, problem, settings, own) if tune else method.run(problem, settings, own)
     return _recorded(done, [])
 

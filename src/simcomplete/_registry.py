@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from simcomplete._baselines import overlap, shrunk
 from simcomplete._baselines.ablation import mc_fon, mc_on, smc_gd
 from simcomplete._baselines.completion import bpmf, facnnfn, fgsr, nnfn
 from simcomplete._baselines.imputation import gr, kfmc, lr, mean, zero
 from simcomplete._baselines.psd import cmc, dmc, fmc
-from simcomplete._method.spec import MethodTable, Registry
+from simcomplete._method.params import aligned
+from simcomplete._method.spec import COLUMNS, Method, Registry
 from simcomplete._posterior import method as posterior
+from simcomplete._result.html import html_table
 from simcomplete._spectral import methods as spectral
 
 FAMILIES = (
@@ -20,6 +24,30 @@ FAMILIES = (
 )
 REGISTRY = Registry((method.name, method) for family in FAMILIES for method in family.METHODS)
 find = REGISTRY.find
+# Of the columns, what a notebook shows: all of them would not fit beside each other.
+SHORT = ("name", "family", "acts_on", "psd", "keeps_candidates", "out_of_sample", "reference")
+
+
+class MethodTable(tuple[Method, ...]):
+    """The rows of the registry, by position or by name; prints as an aligned table."""
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        for method in self:
+            if method.name == key:
+                return method
+        raise KeyError(key)
+
+    def _repr_html_(self) -> str:
+        return html_table("Methods", ([method.row()[name] for name in SHORT] for method in self), SHORT)
+
+    def __repr__(self) -> str:
+        return aligned([COLUMNS, *(tuple(_cell(value) for value in method.row().values()) for method in self)])
+
+
+def _cell(value: object) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
 def methods() -> MethodTable:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simcomplete._rows.validate import as_array, as_similarity
+from simcomplete._rows.square import as_similarity
+from simcomplete._rows.validate import as_array
 from simcomplete._rows.xp import to_numpy
 from simcomplete.errors import InputError
 

@@ -18,8 +18,8 @@ import numpy as np
 
 import simcomplete as sc
 from simcomplete._method.given import problem_of_rows, problem_of_similarities
-from simcomplete._method.memory import peak_bytes, sizes_of
 from simcomplete._method.settings import Settings
+from simcomplete._method.spec import Sizes
 from simcomplete._rows.budget import working_memory
 from simcomplete._similarity.measure import Measure
 
@@ -60,7 +60,7 @@ def measured(method, form, shape, rank=None, missing=0.7, block="64 MiB", **para
         gc.collect()
         ctypes.CDLL(None).malloc_trim(0)
         with working_memory(block):
-            stated = peak_bytes(method, sizes_of(problem, settings), own)
+            stated = method.peak_bytes(Sizes.of(problem, settings), own)
             Path("/proc/self/clear_refs").write_text("5")  # the peak is what it is now
             before = kilobytes("VmRSS")
             done = method.run(problem, settings, own)

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete._method.memory import peak_bytes
 from simcomplete._method.spec import Sizes
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -230,7 +229,7 @@ def table():
             takes = s.form == GIVEN or (
                 method.acts_on != "samples" if s.form == PAIRS else method.name not in ("lr", "fmc")
             )
-            times = peak_bytes(method, s, method.own({})) / (8 * s.n * (s.d or s.n))
+            times = method.peak_bytes(s, method.own({})) / (8 * s.n * (s.d or s.n))
             cells.append(f"{times:.1f}" if takes else "")
         lines.append(f"| {method.name} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

@@ -14,7 +14,6 @@ from simcomplete._spectral.certify import certify
 from simcomplete._spectral.certify_passes import certify_passes
 from simcomplete._spectral.eigen.routes import largest_eigenpairs
 from simcomplete._spectral.penalties import Nuclear, SpectralProblem
-from simcomplete._spectral.solvers.exact import factor_of_spectrum
 
 METHODS = ("smcnn", "smcnmf", "smc_nr", "smc_f")
 
@@ -105,4 +104,4 @@ def test_an_eigenvalue_that_was_passed_over_is_found(rows):
     assert certificate.largest_outside == pytest.approx(spectrum.w[0], rel=1e-6)
     assert certificate.absolute_residual < 1e-8
     assert not certificate.optimal
-    assert factor_of_spectrum(problem, spectrum).shape == (130, 7)
+    assert problem.factor(spectrum).shape == (130, 7)

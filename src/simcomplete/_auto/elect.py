@@ -15,11 +15,10 @@ import numpy as np
 
 from simcomplete._auto.all_rows import ROW_METHODS, posterior_with_holdout, rows_to_score
 from simcomplete._auto.holdout import MIN_CANDIDATES, Holdout, hold_out
-from simcomplete._method.memory import check_memory, on_device, peak_bytes, sizes_of
 from simcomplete._method.params import Number, Words, parameter
 from simcomplete._method.problem import AllRows, CandidatesQueries, Problem, Similarities
 from simcomplete._method.settings import Settings
-from simcomplete._method.spec import Method
+from simcomplete._method.spec import Method, Sizes, on_device
 from simcomplete._posterior.all_rows.split import candidates_among
 from simcomplete._registry import find
 from simcomplete._result.completion import Completion
@@ -81,10 +80,10 @@ def complete_auto(
         if problem.known is not None and method.name == "dmc":
             own = {"variant": "fixed", **own}  # the one that holds entries
         checked = method.own(own)
-        check_memory(method, problem, settings, checked)
+        method.check_memory(problem, settings, checked)
         return _run_usual(problem, settings, method, checked)
     short = _too_large(methods, problem, settings, given, objective)
-    final = max(m.work(sizes_of(problem, settings), m.own(_fitting(m, given, objective))) for m in methods) / FLOPS
+    final = max(m.work(Sizes.of(problem, settings), m.own(_fitting(m, given, objective))) for m in methods) / FLOPS
     holdout = hold_out(problem, settings)
     table = score_all(methods, holdout, given, objective, budget, shared, settings.progress, short, final)
     return _run_best(problem, settings, table, given, objective)
@@ -125,7 +124,7 @@ def _elect_for_rows(
     done, scored, seconds = None, None, 0.0
     if any(method.name == "posterior" for method in methods):
         usual = find("posterior")
-        check_memory(usual, problem, settings, own["posterior"])
+        usual.check_memory(problem, settings, own["posterior"])
         try:
             done, scored, seconds = posterior_with_holdout(problem, settings, own["posterior"])
         except NUMBERS_FAILED:
@@ -135,7 +134,7 @@ def _elect_for_rows(
     else:
         scored = rows_to_score(problem, settings)
         if scored is None:
-            check_memory(methods[-1], problem, settings, own[methods[-1].name])
+            methods[-1].check_memory(problem, settings, own[methods[-1].name])
             return _run_usual(problem, settings, methods[-1], own[methods[-1].name])
     table: ScoreTable = []
     for method in methods:
@@ -194,8 +193,8 @@ def _too_large(
     """Notes on the methods that need more memory than is free."""
     if on_device(problem):
         return {}
-    sizes, free = sizes_of(problem, settings), available_bytes()
-    needed = {m.name: peak_bytes(m, sizes, m.own(_fitting(m, given, objective))) for m in methods}
+    sizes, free = Sizes.of(problem, settings), available_bytes()
+    needed = {m.name: m.peak_bytes(sizes, m.own(_fitting(m, given, objective))) for m in methods}
     return {
         name: f"not tried: needs {readable(size)}, {readable(free)} are free"
         for name, size in needed.items()

@@ -20,7 +20,7 @@ from simcomplete._method.problem import AllRows
 from simcomplete._registry import find, methods
 from simcomplete._rows.progress import track
 from simcomplete._rows.scaling import check_scaling
-from simcomplete._rows.validate import as_rows
+from simcomplete._rows.validate import as_rows, check_measure
 from simcomplete._rows.xp import to_numpy
 from simcomplete._similarity.measure import Measure
 from simcomplete.errors import InputError, InputWarning
@@ -127,7 +127,9 @@ def _samples(X: Any, measure: dict[str, Any], *, scaled: bool) -> NDArray[np.flo
     """The values of a table, with the questions that `complete` asks: a matrix? ids? rows all alike?"""
     rows = as_rows(X, "data").in_memory()
     question_rows(rows, None, alone=True)
-    notice = None if scaled else notice_of_alike_rows(AllRows(rows, Measure(**measure).checked(rows.d)))
+    compared = Measure(**measure)
+    check_measure(compared.metric, compared.min_overlap, compared.epsilon, rows.d)
+    notice = None if scaled else notice_of_alike_rows(AllRows(rows, compared))
     if notice is not None:
         warn_caller(notice, InputWarning)
     return to_numpy(rows[:, :]).astype(np.float64)

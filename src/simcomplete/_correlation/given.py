@@ -9,8 +9,7 @@ import numpy as np
 
 from simcomplete._correlation.labels import Labelled, opened
 from simcomplete._rows.budget import require
-from simcomplete._rows.square import refuse_distances
-from simcomplete._rows.validate import ASYMMETRY, unlike
+from simcomplete._rows.square import ASYMMETRY, refuse_distances, unlike
 from simcomplete._types import Mask, Matrix
 from simcomplete.errors import InputError
 

@@ -16,9 +16,9 @@ from simcomplete._rows.frames import FrameRows, frame_library, is_frame, read_fr
 from simcomplete._rows.labels import checked_labels, labels_of_both
 from simcomplete._rows.matching import in_order_of
 from simcomplete._rows.sparse import check_missing, has_sparse_cells
-from simcomplete._rows.square import in_row_order, question_square, refuse_distances
+from simcomplete._rows.square import as_similarity, in_row_order, question_square, refuse_distances
 from simcomplete._rows.table import RowTable
-from simcomplete._rows.validate import as_rows, as_similarity, check_number, check_rank, same_width
+from simcomplete._rows.validate import as_rows, check_measure, check_number, check_rank, same_width
 from simcomplete._rows.xp import Array, is_numpy, like, namespace, to_numpy
 from simcomplete._similarity.alike import question_cosines
 from simcomplete._similarity.measure import Measure
@@ -48,7 +48,7 @@ def problem_of_rows(
         _check_names(candidates, queries, id, labels, missing)
     rows = as_rows(candidates, "candidates", complete=queries is not None, id=id, missing=missing)
     question_rows(rows, id, alone=queries is None)
-    measure = measure.checked(rows.d)
+    check_measure(measure.metric, measure.min_overlap, measure.epsilon, rows.d)
     if queries is None:
         names = rows.labels if labels is None else checked_labels(labels, rows.n, "labels")
         return AllRows(rows.in_memory(), measure, names, progress, rows.frame)

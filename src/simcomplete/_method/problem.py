@@ -108,15 +108,15 @@ class Problem:
         )
         result = SymmetricMatrix(factor, signs, diagonal, dense, unit=matrix.unit)
         self._refuse_not_finite(result, method)
-        blind = self.unobserved()
-        if len(blind):
+        if len(blind := self.unobserved()):
             facts = without_certainty(facts, blind, 0 if self.all_rows_are_queries else self.n_candidates)
+        compared = {name: value for name, value in vars(self.measure).items() if value and self.has_rows}  # what is on
         return Completion(
             matrix=result,
             n_candidates=self.n_candidates,
             all_rows_are_queries=self.all_rows_are_queries,
             method=method,
-            params={**params, **(self.measure.as_params() if self.has_rows else {})},
+            params={**params, **compared},
             evidence_source=self.evidence and (self.evidence.known or self.evidence),
             labels=self.labels,
             frame=self.frame,

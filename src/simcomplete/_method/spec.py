@@ -7,13 +7,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
-from simcomplete._method.params import Parameters, aligned
-from simcomplete._method.problem import Problem
+import numpy as np
+
+from simcomplete._method.params import Parameters
+from simcomplete._method.problem import AllRows, CandidatesQueries, Problem, Similarities
 from simcomplete._method.settings import Settings
 from simcomplete._result.completion import Completion
-from simcomplete._result.html import html_table
+from simcomplete._rows.budget import require
 from simcomplete._rows.table import RowTable
-from simcomplete._rows.xp import Array
+from simcomplete._rows.xp import Array, is_dask, on_accelerator, to_numpy
 from simcomplete._similarity.measure import Measure
 from simcomplete.errors import InputError
 
@@ -44,8 +46,6 @@ COLUMNS = (
     "out_of_sample",
     "reference",
 )
-# Of these, what a notebook shows: all of them would not fit beside each other.
-SHORT = ("name", "family", "acts_on", "psd", "keeps_candidates", "out_of_sample", "reference")
 
 
 class Sizes(NamedTuple):
@@ -64,6 +64,21 @@ class Sizes(NamedTuple):
     missing: float = 0.5
     written: bool = False
     rank_given: bool = True
+
+    @classmethod
+    def of(cls, problem: Problem, settings: Settings) -> Sizes:
+        """The sizes of a problem."""
+        n, n_p, rank, given = problem.n, problem.n_candidates, settings.rank, settings.rank_given
+        if isinstance(problem, CandidatesQueries):
+            hidden = np.isnan(to_numpy(problem.queries.array))
+            written = settings.out is not None or is_dask(problem.candidates.array_like)
+            return cls(n_p, n - n_p, hidden.shape[1], rank, "candidates", float(hidden.mean()), written, given)
+        if isinstance(problem, AllRows):
+            known, d = problem.rows.known_counts(), problem.rows.d
+            whole = int(np.sum(known == d))
+            missing = (n * d - int(known.sum())) / max((n - whole) * d, 1)
+            return cls(whole, n - whole, d, rank, "rows", missing, rank_given=given)
+        return cls(n_p, n - n_p, 0, rank, "similarities", rank_given=given)
 
     @property
     def n(self) -> int:
@@ -205,6 +220,36 @@ class Method:
         """Shared parameters that were set and that this method does not use."""
         return [name for name, value in shared.items() if name not in self.shared and value != SHARED[name]]
 
+    def peak_bytes(self, sizes: Sizes, params: Mapping[str, Any]) -> int:
+        """Bytes that it takes at its peak, beyond what was given."""
+        return int(8 * self.memory(sizes, params))
+
+    def check_memory(self, problem: Problem, settings: Settings, params: Mapping[str, Any]) -> None:
+        """Raise MemoryLimitError where it would take more memory than is free."""
+        if on_device(problem):
+            return
+        s = Sizes.of(problem, settings)
+        given, instead = {
+            "candidates": (
+                f"{s.n_candidates} candidates and {s.n_queries} queries of {s.d} features",
+                "use method='fmc', 'smcnn' or 'posterior', which hold no n x n matrix, and out= for a large factor",
+            ),
+            "rows": (
+                f"{s.n} rows of {s.d} features",
+                "give complete rows as candidates and the others as queries, a form that needs no n x n matrix",
+            ),
+            "similarities": (f"a matrix of {s.n} x {s.n}", "use method='smcnn' with a small rank"),
+        }[s.form]
+        what, instead = f"method {self.name!r}, for {given},", f"complete fewer rows, or {instead}"
+        require(self.peak_bytes(s, params), what, instead)
+
+
+def on_device(problem: Problem) -> bool:
+    """Whether a problem is on an accelerator, which has memory of its own."""
+    given = getattr(problem, {CandidatesQueries: "candidates", AllRows: "rows", Similarities: "S0"}[type(problem)])
+    array = getattr(given, "held", given)  # None where rows are read by block
+    return array is not None and on_accelerator(array)
+
 
 class Registry(dict[str, Method]):
     """Methods by name."""
@@ -216,25 +261,3 @@ class Registry(dict[str, Method]):
         near = difflib.get_close_matches(str(name), self, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise InputError(f"method={name!r} is unknown; {hint}use one of {', '.join(self)}", about=("method",))
-
-
-class MethodTable(tuple[Method, ...]):
-    """The rows of the registry, by position or by name; prints as an aligned table."""
-
-    def __getitem__(self, key: Any) -> Any:
-        if not isinstance(key, str):
-            return super().__getitem__(key)
-        for method in self:
-            if method.name == key:
-                return method
-        raise KeyError(key)
-
-    def _repr_html_(self) -> str:
-        return html_table("Methods", ([method.row()[name] for name in SHORT] for method in self), SHORT)
-
-    def __repr__(self) -> str:
-        return aligned([COLUMNS, *(tuple(_cell(value) for value in method.row().values()) for method in self)])
-
-
-def _cell(value: object) -> str:
-    return ("yes" if value else "no") if isinstance(value, bool) else str(value)

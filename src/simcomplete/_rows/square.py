@@ -1,19 +1,24 @@
-"""Square tables: matrices with labels put in order, and matrices that were given where samples are needed."""
+"""Square tables: similarity matrices checked, labels put in order, and matrices given where samples are needed."""
 
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._rows.budget import row_blocks
-from simcomplete._rows.frames import FrameRows
+from simcomplete._rows.frames import FrameRows, is_frame, read_frame
+from simcomplete._rows.sparse import dense_rows
 from simcomplete._rows.table import RowTable
+from simcomplete._rows.validate import as_float, first_position
 from simcomplete._rows.xp import Array, namespace, to_numpy
 from simcomplete.errors import InputError
 
+# A matrix computed in float32 and stored in float64 is off by 1e-7 of its largest entry: that is rounding.
+ASYMMETRY = 1e-6
 ROUNDING = 1e-6  # of the entries of a correlation matrix that was stored in float32, or as text with six digits
 LEAST_ROWS = 3  # of a plain array, to be taken for a matrix: two rows are symmetric too easily
 THIRD_ROWS = 20  # that the triangle inequality is tried with
@@ -27,6 +32,67 @@ DISTANCES = (
     "similarities are needed, with 1 on the diagonal: for cosine distances give 1 - D, for others for example "
     "numpy.exp(-(D / numpy.median(D)) ** 2), to sc.complete_similarity()"
 )
+
+
+def as_similarity(
+    S0: Any, name: str = "S0", id: Any = None, fill: Callable[..., Array] | None = None
+) -> tuple[Array, list[str] | None]:
+    """Check a similarity matrix: square, finite after `fill`, symmetric up to rounding (then made symmetric).
+
+    Columns of a frame are put into the order of its rows.
+    """
+    S, labels = _square_values(S0, name, id)
+    S = S if fill is None else fill(S, names=labels)
+    if S.ndim != 2 or S.shape[0] != S.shape[1] or S.shape[0] == 0:
+        raise InputError(f"{name} has shape {tuple(S.shape)}; a square matrix is needed, one row per sample")
+    xp = namespace(S)
+    size = worst = 0.0
+    where = (0, 0)
+    for rows in row_blocks(S.shape[0], S.shape[0] * 8):
+        block = S[rows, :]
+        if not bool(xp.all(xp.isfinite(block))):
+            i, j = first_position(~xp.isfinite(block), rows.start)
+            raise InputError(
+                f"{name}[{i}, {j}] = {float(S[i, j])} is not finite; every entry is needed: put 0 where two "
+                "samples have no common evidence, or give the samples themselves to complete()"
+            )
+        gap = xp.abs(block - S[:, rows].T)
+        size = max(size, float(xp.max(xp.abs(block))))
+        if float(xp.max(gap)) > worst:
+            worst = float(xp.max(gap))
+            where = first_position(gap == worst, rows.start)
+    if worst > (1e-5 if S.dtype == xp.float32 else ASYMMETRY) * size:
+        i, j = where
+        one, other = unlike(float(S[i, j]), float(S[j, i]))
+        raise InputError(
+            f"{name} is not symmetric: {name}[{i}, {j}] = {one} but {name}[{j}, {i}] = {other}, a difference of "
+            f"{worst:.2g}; if the order within a pair has no meaning, give ({name} + {name}.T) / 2"
+        )
+    return (S if worst == 0 else (S + S.T) / 2), labels
+
+
+def _square_values(S0: Any, name: str, id: Any) -> tuple[Array, list[str] | None]:
+    """The values of a matrix, and the labels of its rows where a frame has some."""
+    if type(S0) is not np.ndarray and is_frame(S0):
+        return in_row_order(read_frame(S0, name, id), name)
+    if hasattr(S0, "tocsr"):
+        return dense_rows(S0, name, "zero"), None  # which is what a pair without evidence has
+    return as_float(S0, name), None
+
+
+def unlike(one: float, other: float) -> tuple[str, str]:
+    """Two numbers with as many digits as it takes to see that they differ.
+
+    Examples
+    --------
+    >>> unlike(0.5, 0.50000012)
+    ('0.5', '0.5000001')
+    """
+    for digits in range(6, 17):
+        texts = f"{one:.{digits}g}", f"{other:.{digits}g}"
+        if texts[0] != texts[1]:
+            break
+    return texts
 
 
 def in_row_order(table: FrameRows, name: str) -> tuple[NDArray[Any], list[str] | None]:

@@ -8,7 +8,6 @@ float32. NaN marks a missing value.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +18,10 @@ from simcomplete._rows.budget import row_blocks
 from simcomplete._rows.cells import complex_message, numeric
 from simcomplete._rows.files import open_rows
 from simcomplete._rows.frames import is_frame, read_frame
-from simcomplete._rows.sparse import SparseRows, dense_rows, sparse_rows
-from simcomplete._rows.square import in_row_order
+from simcomplete._rows.sparse import SparseRows, sparse_rows
 from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.xp import Array, is_array, is_dask, namespace, to_numpy
 from simcomplete.errors import InputError
-
-# A matrix computed in float32 and stored in float64 is off by 1e-7 of its largest entry: that is rounding.
-ASYMMETRY = 1e-6
 
 
 def as_rows(X: Any, name: str = "X", *, complete: bool = False, id: Any = None, missing: str | None = None) -> RowTable:
@@ -57,7 +52,7 @@ def as_rows(X: Any, name: str = "X", *, complete: bool = False, id: Any = None, 
     elif is_out_of_core(X):  # these rows are checked when they are read
         return _not_empty(open_rows(X, name, complete), name)
     else:
-        values = _as_float(X, name)
+        values = as_float(X, name)
         if values.ndim != 2:
             hint = f"; for one sample use {name}[None, :]" if values.ndim == 1 else ""
             raise InputError(
@@ -74,67 +69,6 @@ def as_rows(X: Any, name: str = "X", *, complete: bool = False, id: Any = None, 
 def as_array(X: Any, name: str = "X", *, complete: bool = False) -> NDArray[Any]:
     """Check rows of features and bring all of them to NumPy."""
     return to_numpy(as_rows(X, name, complete=complete).whole())
-
-
-def as_similarity(
-    S0: Any, name: str = "S0", id: Any = None, fill: Callable[..., Array] | None = None
-) -> tuple[Array, list[str] | None]:
-    """Check a similarity matrix: square, finite after `fill`, symmetric up to rounding (then made symmetric).
-
-    Columns of a frame are put into the order of its rows.
-    """
-    S, labels = _square_values(S0, name, id)
-    S = S if fill is None else fill(S, names=labels)
-    if S.ndim != 2 or S.shape[0] != S.shape[1] or S.shape[0] == 0:
-        raise InputError(f"{name} has shape {tuple(S.shape)}; a square matrix is needed, one row per sample")
-    xp = namespace(S)
-    size = worst = 0.0
-    where = (0, 0)
-    for rows in row_blocks(S.shape[0], S.shape[0] * 8):
-        block = S[rows, :]
-        if not bool(xp.all(xp.isfinite(block))):
-            i, j = _first(~xp.isfinite(block), rows.start)
-            raise InputError(
-                f"{name}[{i}, {j}] = {float(S[i, j])} is not finite; every entry is needed: put 0 where two "
-                "samples have no common evidence, or give the samples themselves to complete()"
-            )
-        gap = xp.abs(block - S[:, rows].T)
-        size = max(size, float(xp.max(xp.abs(block))))
-        if float(xp.max(gap)) > worst:
-            worst = float(xp.max(gap))
-            where = _first(gap == worst, rows.start)
-    if worst > (1e-5 if S.dtype == xp.float32 else ASYMMETRY) * size:
-        i, j = where
-        one, other = unlike(float(S[i, j]), float(S[j, i]))
-        raise InputError(
-            f"{name} is not symmetric: {name}[{i}, {j}] = {one} but {name}[{j}, {i}] = {other}, a difference of "
-            f"{worst:.2g}; if the order within a pair has no meaning, give ({name} + {name}.T) / 2"
-        )
-    return (S if worst == 0 else (S + S.T) / 2), labels
-
-
-def _square_values(S0: Any, name: str, id: Any) -> tuple[Array, list[str] | None]:
-    """The values of a matrix, and the labels of its rows where a frame has some."""
-    if type(S0) is not np.ndarray and is_frame(S0):
-        return in_row_order(read_frame(S0, name, id), name)
-    if hasattr(S0, "tocsr"):
-        return dense_rows(S0, name, "zero"), None  # which is what a pair without evidence has
-    return _as_float(S0, name), None
-
-
-def unlike(one: float, other: float) -> tuple[str, str]:
-    """Two numbers with as many digits as it takes to see that they differ.
-
-    Examples
-    --------
-    >>> unlike(0.5, 0.50000012)
-    ('0.5', '0.5000001')
-    """
-    for digits in range(6, 17):
-        texts = f"{one:.{digits}g}", f"{other:.{digits}g}"
-        if texts[0] != texts[1]:
-            break
-    return texts
 
 
 def same_width(candidates: RowTable, queries: RowTable) -> None:
@@ -179,7 +113,26 @@ def check_number(value: Any, name: str, low: float = 0.0, high: float = np.inf) 
     return number
 
 
-def _as_float(X: Any, name: str) -> Array:
+def check_measure(metric: Any, min_overlap: Any, epsilon: Any, d: int) -> None:
+    """Refuse a way to compare samples that does not exist, or that `d` features do not allow."""
+    if metric not in ("cosine", "pearson"):
+        raise InputError(f"metric={metric!r} is unknown; use 'cosine' or 'pearson'", about=("metric",))
+    whole = isinstance(min_overlap, (int, np.integer)) and not isinstance(min_overlap, bool)
+    if not whole or not 1 <= min_overlap <= d:
+        raise InputError(
+            f"min_overlap={min_overlap!r} must be a whole number from 1 to the {d} features given",
+            about=("min_overlap",),
+        )
+    if check_number(epsilon, "epsilon") > 0 and metric != "cosine":
+        raise InputError(
+            "epsilon smooths zero vectors under the cosine only; a constant row has no Pearson "
+            "correlation, smoothed or not: leave epsilon=0",
+            about=("epsilon",),
+        )
+
+
+def as_float(X: Any, name: str) -> Array:
+    """Bring an array, a masked array or a nested list to float, NaN where it is masked."""
     if isinstance(X, np.ma.MaskedArray):
         values = numeric(X.data, name).copy()
         values[np.ma.getmaskarray(X)] = np.nan
@@ -218,7 +171,7 @@ def _refuse_infinities(values: Array, name: str, table: RowTable) -> bool:
         unusual = True
         wrong = xp.isinf(block)
         if bool(xp.any(wrong)):
-            i, j = _first(wrong, rows.start)
+            i, j = first_position(wrong, rows.start)
             raise InputError(
                 f"{name}[{i}, {j}]{_named(table, i, j)} is {float(values[i, j])}; finite numbers are needed: use NaN "
                 "where a value is missing, or clip it"
@@ -265,7 +218,8 @@ def _block_shape(values: Array) -> tuple[int, int]:
     return int(values.shape[0]), int(values.shape[1]) * 8
 
 
-def _first(wrong: Array, offset: int) -> tuple[int, int]:
+def first_position(wrong: Array, offset: int) -> tuple[int, int]:
+    """Row and column of the first True in a block of rows that begins at row `offset`."""
     i, j = np.argwhere(to_numpy(wrong))[0]
     return int(i) + offset, int(j)
 

@@ -20,7 +20,7 @@ from simcomplete._rows.progress import track
 from simcomplete._rows.table import RowTable
 from simcomplete._rows.xp import Array, astype, free_on_device, namespace, set_diagonal, zeros
 from simcomplete._similarity.candidate_pass import FirstPass, GramOf, Reader, common_direction, merge
-from simcomplete._similarity.evidence import LazyEvidence, combined
+from simcomplete._similarity.evidence import LazyEvidence
 from simcomplete._similarity.exact import CandidateRows
 from simcomplete._similarity.measure import Evidence, Measure
 from simcomplete._similarity.overlap import overlap_matrix
@@ -122,7 +122,7 @@ class CandidateQuerySimilarity:
             label="first pass",
             progress=self.progress,
         )
-        evidence = combined(self.n_candidates, first.without, first.empty, self.query_evidence, self.measure)
+        evidence = Evidence.combined(self.n_candidates, first.without, first.empty, self.query_evidence, self.measure)
         self.evidence.known = evidence
         return first, evidence
 

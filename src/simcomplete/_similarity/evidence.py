@@ -17,16 +17,6 @@ from simcomplete._similarity.products import prepare_rows
 Count = tuple[int, tuple[int, ...]]  # pairs without evidence, and candidates that are zero
 
 
-def combined(n_p: int, without: int, zero: tuple[int, ...], queries: Evidence, measure: Measure) -> Evidence:
-    """Put the counts of candidates, of candidates with queries and of queries together."""
-    n = n_p + (1 + round((1 + 8 * queries.pairs) ** 0.5)) // 2
-    empty = () if measure.epsilon > 0 else zero
-    good = n_p - len(empty)
-    without += queries.pairs_without + n_p * (n_p - 1) // 2 - good * (good - 1) // 2
-    lonely = (*empty, *(n_p + k for k in queries.rows_without))
-    return Evidence(n * (n - 1) // 2, without, lonely, measure.min_overlap)
-
-
 @dataclass
 class LazyEvidence:
     """Evidence that is counted when somebody asks, or along with the similarities where they are computed.
@@ -60,7 +50,7 @@ class LazyEvidence:
             progress=self.progress,
         )
         among = overlap_evidence(self.queries, self.measure, progress=self.progress)
-        return combined(self.samples.n, without, zero, among, self.measure)
+        return Evidence.combined(self.samples.n, without, zero, among, self.measure)
 
 
 @dataclass(frozen=True)

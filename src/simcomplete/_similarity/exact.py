@@ -9,6 +9,7 @@ import numpy as np
 
 from simcomplete._rows.derived import UnitRows
 from simcomplete._rows.table import RowTable, as_row_table
+from simcomplete._rows.validate import check_measure
 from simcomplete._rows.xp import Array, astype, namespace, set_entries, unit_array, zeros
 from simcomplete._similarity.measure import Measure
 from simcomplete._similarity.products import prepare_rows
@@ -102,4 +103,5 @@ def from_table_and_metadata(table: RowTable, metadata: dict[str, Any]) -> Candid
     if metadata["kind"] == "block":
         return CandidateBlock(table.array_like)
     measure = Measure(**{name: value for name, value in metadata.items() if name != "kind"})
-    return CandidateRows(table, measure.checked(table.d))
+    check_measure(measure.metric, measure.min_overlap, measure.epsilon, table.d)
+    return CandidateRows(table, measure)

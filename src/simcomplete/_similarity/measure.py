@@ -8,9 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._rows.validate import check_number
 from simcomplete._rows.xp import Array, namespace
-from simcomplete.errors import InputError
 
 Metric = Literal["cosine", "pearson"]
 
@@ -27,30 +25,6 @@ class Measure:
     epsilon: float = 0.0
     positive: bool = False
 
-    def checked(self, d: int) -> Measure:
-        """Return self, or say which setting cannot be used with `d` features."""
-        if self.metric not in ("cosine", "pearson"):
-            raise InputError(f"metric={self.metric!r} is unknown; use 'cosine' or 'pearson'", about=("metric",))
-        whole = isinstance(self.min_overlap, (int, np.integer)) and not isinstance(self.min_overlap, bool)
-        if not whole or not 1 <= self.min_overlap <= d:
-            raise InputError(
-                f"min_overlap={self.min_overlap!r} must be a whole number from 1 to the {d} features given",
-                about=("min_overlap",),
-            )
-        if check_number(self.epsilon, "epsilon") > 0 and self.metric != "cosine":
-            raise InputError(
-                "epsilon smooths zero vectors under the cosine only; a constant row has no Pearson "
-                "correlation, smoothed or not: leave epsilon=0",
-                about=("epsilon",),
-            )
-        return self
-
-    def as_params(self) -> dict[str, Any]:
-        """The settings as they are recorded with a result: the paper's two remarks only where they are on."""
-        remarks = {"epsilon": self.epsilon, "positive": self.positive}
-        used = {name: value for name, value in remarks.items() if value}
-        return {"metric": self.metric, "min_overlap": self.min_overlap, **used}
-
 
 PLAIN = Measure()  # the cosine
 
@@ -63,6 +37,16 @@ class Evidence:
     pairs_without: int
     rows_without: tuple[int, ...]
     min_overlap: int = 1
+
+    @classmethod
+    def combined(cls, n_p: int, without: int, zero: tuple[int, ...], queries: Evidence, measure: Measure) -> Evidence:
+        """Put the counts of candidates, of candidates with queries and of queries together."""
+        n = n_p + (1 + round((1 + 8 * queries.pairs) ** 0.5)) // 2
+        empty = () if measure.epsilon > 0 else zero
+        good = n_p - len(empty)
+        without += queries.pairs_without + n_p * (n_p - 1) // 2 - good * (good - 1) // 2
+        lonely = (*empty, *(n_p + k for k in queries.rows_without))
+        return cls(n * (n - 1) // 2, without, lonely, measure.min_overlap)
 
     def diagonal_deficit(self, n: int, measure: Measure) -> NDArray[np.float64] | None:
         """What rows without any evidence lack on the diagonal of n rows; None where there are no such rows."""

@@ -20,7 +20,7 @@ from simcomplete._rows.matching import in_order_of
 from simcomplete._rows.progress import track
 from simcomplete._rows.sparse import SparseRows
 from simcomplete._rows.table import HeldRows, RowTable, as_row_table
-from simcomplete._rows.validate import as_rows, same_width
+from simcomplete._rows.validate import as_rows, check_measure, same_width
 from simcomplete._rows.xp import Array, astype, namespace, set_diagonal, to_numpy, zeros
 from simcomplete._similarity.measure import Evidence, Measure, to_unit_interval
 from simcomplete._similarity.products import cross, part, prepare_rows
@@ -93,7 +93,8 @@ def overlap_similarity(
     if isinstance(Y, str) and Y in ("cosine", "pearson"):  # before version 0.3, the metric came second
         Y, metric, min_overlap = None, Y, min_overlap if metric == "cosine" else metric
     rows, others = _rows_to_compare(X, Y, id)
-    measure = Measure(metric, min_overlap, epsilon, positive).checked(rows.d)
+    check_measure(metric, min_overlap, epsilon, rows.d)
+    measure = Measure(metric, min_overlap, epsilon, positive)
     if others is None:
         S, evidence = overlap_matrix(rows, measure, progress=progress)
         set_diagonal(S, zeros(S, (rows.n,)) + 1)

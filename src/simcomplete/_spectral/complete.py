@@ -18,7 +18,7 @@ from simcomplete._spectral.certify import certify
 from simcomplete._spectral.certify_passes import certify_passes
 from simcomplete._spectral.eigen.routes import Spectrum, largest_eigenpairs
 from simcomplete._spectral.penalties import Penalty, SpectralProblem
-from simcomplete._spectral.solvers import descent, exact, lbfgs
+from simcomplete._spectral.solvers import descent, lbfgs
 from simcomplete.errors import InputError
 
 # Beyond this many rows the certificate's products with S0 (two more passes) are made only when asked for.
@@ -84,7 +84,7 @@ def _exact(
     out_of_core = isinstance(problem, CandidatesQueries) and problem.candidates.held is None
     passes = verify and spectrum.reduced is not None and (problem.n > VERIFY_LIMIT or out is not None or out_of_core)
     dtype = None if verify and not passes else problem.dtype
-    V = exact.factor_of_spectrum(spectral, spectrum, None if out is None else out.table, dtype)
+    V = spectral.factor(spectrum, None if out is None else out.table, dtype)
     if out is not None and out.written:
         V = out.read(out.draft)
     if passes and spectrum.reduced is not None:

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from simcomplete._rows.passes import Target
 from simcomplete._rows.xp import Array, like, namespace, to_numpy
 from simcomplete._similarity.operator import Operator
+from simcomplete._spectral.eigen.routes import Spectrum
 from simcomplete._types import Vector
 
 
@@ -182,6 +184,13 @@ class SpectralProblem:
         value += self.weight * self.penalty.value(s)
         inner = 4 * gram + 2 * self.weight * (Q * self.penalty.derivative(s)) @ Q.T
         return value, V @ like(inner, V, dtype=V.dtype) - 4 * SV
+
+    def factor(self, spectrum: Spectrum, target: Target = None, dtype: Any = None) -> Array:
+        """The optimal factor, given the largest eigenpairs of S0.
+
+        Where rows are made one by one, in a table that `target` makes and in that type.
+        """
+        return spectrum.scaled_vectors(np.sqrt(self.penalty.shrink(spectrum.w, self.weight)), target, dtype)
 
     def optimum(self, w: Vector) -> float:
         """Objective of the global optimum, given the `rank` largest eigenvalues of S0."""

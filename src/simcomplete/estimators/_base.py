@@ -233,7 +233,7 @@ class Completer(
         extend = find(done.method).extend
         if extend is None:
             return None
-        measure = Measure(self.metric, self.min_overlap, self.epsilon, self.positive).checked(rows.d)
+        measure = Measure(self.metric, self.min_overlap, self.epsilon, self.positive)
         extension = extend(done, rows, measure)
         return extension if done.scaling is None else ScaledExtension(extension, done.scaling)
 

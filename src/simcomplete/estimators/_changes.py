@@ -15,7 +15,7 @@ from simcomplete._posterior.extend import PosteriorExtension
 from simcomplete._posterior.shared.rows import PosteriorModel, Vectors, in_units_of
 from simcomplete._rows.scaling import Center, FeatureScaling, Scale, learn_scaling
 from simcomplete._rows.table import RowTable
-from simcomplete._rows.validate import as_array
+from simcomplete._rows.validate import as_array, check_measure
 from simcomplete._similarity.measure import Measure, Metric
 from simcomplete.errors import InputError
 
@@ -37,7 +37,7 @@ class RowChanges:
     @classmethod
     def learn(cls, table: RowTable, metric: Metric, center: Center, scale: Scale) -> tuple[RowChanges, RowTable]:
         """Learn from rows to fit; return them, changed, as well."""
-        Measure(metric).checked(table.d)
+        check_measure(metric, 1, 0.0, table.d)
         scaling = None if center is None and scale is None else learn_scaling(table, center, scale)
         changes = cls(metric, scaling)
         table = table if scaling is None else scaling.of(table)

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from simcomplete._rows.validate import as_similarity, check_number
+from simcomplete._rows.square import as_similarity
+from simcomplete._rows.validate import check_number
 from simcomplete._rows.xp import is_array, to_numpy
 from simcomplete._similarity.operator import DenseSimilarity
 from simcomplete._spectral.penalties import Nuclear, SpectralProblem

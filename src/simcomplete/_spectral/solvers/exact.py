@@ -7,11 +7,6 @@ minimised by keeping the eigenvectors of the r largest eigenvalues of S0 and shr
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
-from simcomplete._rows.passes import Target
 from simcomplete._rows.xp import Array
 from simcomplete._spectral.eigen.routes import Route, Spectrum, largest_eigenpairs
 from simcomplete._spectral.penalties import SpectralProblem
@@ -32,10 +27,4 @@ def solve_exactly(problem: SpectralProblem, route: Route = "auto", seed: int = 0
            [1.25, 1.25]])
     """
     spectrum = largest_eigenpairs(problem.operator, problem.rank, route, seed)
-    return factor_of_spectrum(problem, spectrum), spectrum
-
-
-def factor_of_spectrum(problem: SpectralProblem, spectrum: Spectrum, target: Target = None, dtype: Any = None) -> Array:
-    """Return the optimal factor; where rows are made one by one, in a table that `target` makes and in that type."""
-    s = problem.penalty.shrink(spectrum.w, problem.weight)
-    return spectrum.scaled_vectors(np.sqrt(s), target, dtype)
+    return problem.factor(spectrum), spectrum
