@@ -229,8 +229,8 @@ def test_the_page_names_every_package_and_no_module_that_is_gone():
             assert not set(names) - {path.stem for path in folders[0].iterdir()}, packages
 
 
-# Three of those of posterior look for copies of candidates, which version 0.1 did not: it passed 22, 28 and 51.
-@pytest.mark.parametrize(("method", "most"), [("posterior", 21 + 3), ("smcnn", 27), ("auto", 50 + 3)])
+# Two or three of those of posterior look for copies of candidates, which version 0.1 did not: it passed 22, 28 and 51.
+@pytest.mark.parametrize(("method", "most"), [("posterior", 21 + 2), ("smcnn", 27), ("auto", 50 + 3)])
 def test_the_way_of_a_call_is_short(method, most):
     """How many modules of the package a reader passes who follows one call."""
     rng = np.random.default_rng(0)
