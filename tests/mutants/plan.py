@@ -83,6 +83,7 @@ TESTS = {
         "tests/posterior/shared/test_row_values.py",
     ],
     "_posterior/candidates/copies": ["tests/posterior/candidates/test_copies.py"],
+    "_posterior/candidates/source_first": ["tests/posterior/candidates/test_copies.py"],
     "_posterior/candidates/fitting": [
         "tests/posterior/candidates/test_known_candidate_model.py",
         "tests/posterior/candidates/test_streaming.py",

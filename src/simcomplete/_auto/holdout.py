@@ -62,8 +62,8 @@ class Holdout:
         settings = replace(settings, rng=np.random.default_rng(0))
         # Ctrl-C ends all of it: the best so far of a score is of no use to anyone.
         done = method.run(self.problem, settings, own_parameters(method, {**params, "on_interrupt": None}))
-        n_p = self.problem.n_candidates
-        S = to_numpy(done.similarity("queries"))
+        n, n_p = self.problem.n, self.problem.n_candidates
+        S = to_numpy(done.matrix.block(slice(n_p, n), slice(0, n)))
         error = float(np.sum((S - self.truth) ** 2)) / self.unit
         return error, float(recall_at(S[:, :n_p], self.truth[:, :n_p], k=10)), done
 

@@ -23,7 +23,7 @@ from simcomplete._posterior.all_rows.split import (
     CompleteRowsModel,
     candidates_among,
 )
-from simcomplete._posterior.candidates.copy_examples import MAX_EXAMPLES
+from simcomplete._posterior.candidates.copies import MAX_EXAMPLES
 from simcomplete._posterior.candidates.fitting import OTHERS, SIMULATED, STREAM_ABOVE_SEARCHED, STREAM_ABOVE_VALUES
 from simcomplete._posterior.candidates.model import BATCH, PASS_QUERIES, CandidateModel
 from simcomplete._posterior.candidates.moments import RANK, WIDE

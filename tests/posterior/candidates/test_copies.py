@@ -8,16 +8,10 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
 
 import simcomplete as sc
-from simcomplete._posterior.candidates.copies import (
-    Agreement,
-    CopyDetector,
-    lifted,
-    mean_squared_gaps,
-    mixed,
-    raised_alone,
-)
+from simcomplete._posterior.candidates.copies import Agreement, CopyDetector, mean_squared_gaps, mixed
 from simcomplete._posterior.candidates.covariance import Dense, LowRank
 from simcomplete._posterior.candidates.model import CandidateModel
+from simcomplete._posterior.candidates.source_first import lifted, raised_alone
 from simcomplete._posterior.shared.copy_classes import CopyModel
 from simcomplete._rows.table import HeldRows
 from simcomplete.errors import InputError
@@ -144,7 +138,7 @@ def test_mixture_of_known_numbers():
     near = Agreement.of(mean_squared_gaps(q, seen, places, rows, np.ones(rows.shape[1])), places, rows)
     np.testing.assert_allclose(near.distances, [[0.0, 729.0]])
     np.testing.assert_array_equal(near.places, [[1, 0]])
-    assert near.rival[0] == 0
+    np.testing.assert_array_equal(near.apart[0, 1:], 729.0)
     u = mixed(np.array([[0.0, 0.5]]), np.array([0.25]), near, rows, seen, 2.0)
     np.testing.assert_allclose(u, [[0.25 * 0.6, 0.75 * 0.5 + 0.25 * 0.8]])
 
@@ -226,7 +220,7 @@ def test_evidence_is_bounded_by_what_is_seen():
     # ... and where they agree exactly, as at most that none of 100 strangers would, and one nat more.
     detector = CopyDetector(model, np.ones(3), np.log([20.0, 50.0, 2.0]), 100)
     seen = np.array([[True, True, False], [True, True, False], [False, False, True]])
-    near = Agreement(np.array([[0.1], [0.0], [0.0]]), *(np.zeros((3, 1), dtype=int),) * 3)
+    near = Agreement(np.array([[0.1], [0.0], [0.0]]), *(np.zeros((3, 1), dtype=int),) * 2)
     found = detector._most_evidence(near, seen)
     np.testing.assert_allclose(found, [[2, 2, 2], [1 + np.log(10), 2, 2], [1, 1, 1]])
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simcomplete._posterior.same_rows.density import StrangerDensity, discrete_values, evident_below
+from simcomplete._posterior.same_rows.density import StrangerDensity, discrete_values, evident_below, snapped
 from simcomplete._posterior.same_rows.evidence import RowPair, pairs_at
 from simcomplete._posterior.same_rows.near_pairs import Partners, ScaledTable, remarkable
 
@@ -241,3 +241,10 @@ def test_a_pair_without_rivals_is_compared_with_itself():
     density = StrangerDensity(6, np.zeros(3), 0.0, 0.0, 0.0)
     np.testing.assert_allclose(pair.features(table, density)[:, [1, 4]], 0.0, atol=1e-12)
     assert pair.some(np.arange(6) < 2).values.shape == (2, 3)
+
+
+def test_snapped_to_the_nearest_value():
+    values = np.array([1.0, 2.0, 4.0])
+    found = snapped(np.array([-5.0, 1.4, 1.6, 2.9, 3.1, 99.0, 2.0]), values)
+    assert found.tolist() == [1.0, 1.0, 2.0, 2.0, 4.0, 4.0, 2.0]
+    assert snapped(np.array([0.0, 9.0]), np.array([3.0])).tolist() == [3.0, 3.0]

@@ -5,7 +5,7 @@ import pytest
 import scipy.optimize
 import scipy.special
 
-from simcomplete._posterior.shared.copy_classes import RATES, CopyModel, learn_classes, nothing_learnt, snapped
+from simcomplete._posterior.shared.copy_classes import RATES, CopyModel, learn_classes, nothing_learnt
 
 
 def products(z):
@@ -66,11 +66,4 @@ def test_probabilities_by_hand(prior, odds):
 def test_nothing_learnt_leaves_the_rates():
     p = nothing_learnt(7).probabilities(np.random.default_rng(0).normal(size=(3, 7)), np.full((3, 1), 9), None)
     np.testing.assert_allclose(p, np.tile(RATES, (3, 1)))
-
-
-def test_snapped_to_the_nearest_value():
-    values = np.array([1.0, 2.0, 4.0])
-    found = snapped(np.array([-5.0, 1.4, 1.6, 2.9, 3.1, 99.0, 2.0]), values)
-    assert found.tolist() == [1.0, 1.0, 2.0, 2.0, 4.0, 4.0, 2.0]
-    assert snapped(np.array([0.0, 9.0]), np.array([3.0])).tolist() == [3.0, 3.0]
     assert isinstance(nothing_learnt(7), CopyModel)

@@ -2,7 +2,7 @@
 
 A query is fresh, or a copy of one of its nearest candidates: exact, near (noise up to a tenth of a feature's standard
 deviation) or rough (up to a half). How these look is learnt from the simulated queries, simulated with and without
-themselves among the candidates; see `copy_examples`. Answering takes each row by itself.
+themselves among the candidates, see `learn_copies`. Answering takes each row by itself.
 """
 
 from __future__ import annotations
@@ -13,13 +13,27 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._posterior.candidates.conditional import ConditionalMeans
-from simcomplete._posterior.candidates.covariance import Solve
+from simcomplete._posterior.candidates.conditional import ConditionalMeans, Queries
 from simcomplete._posterior.candidates.moments import Space
 from simcomplete._posterior.candidates.source import NeighbourRows
-from simcomplete._posterior.shared.copy_classes import CopyModel, Prior, features
+from simcomplete._posterior.candidates.source_first import LEAST_LIFT, ranked_first
+from simcomplete._posterior.shared.copy_classes import (
+    FEATURES,
+    KINDS,
+    MOST_EXACT,
+    RATES,
+    CopyModel,
+    Prior,
+    Steps,
+    feature_deviations,
+    features,
+    learn_classes,
+    nothing_learnt,
+    simulated_kinds,
+)
+from simcomplete._posterior.shared.lengths import COPY
 from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, Nearest
-from simcomplete._posterior.shared.rows import ObservedRows, Vectors
+from simcomplete._posterior.shared.rows import ObservedRows, Vectors, unit_rows
 from simcomplete._result.intervals import Match
 from simcomplete._types import Mask, Matrix
 
@@ -30,17 +44,13 @@ NATS = 1.0  # of evidence that one observed value can bring
 ODDS = 50.0  # times more common copies are taken to be where rows are ranked: a source that is missed costs most
 FARTHEST_COPY = 0.25  # mean squared difference, in variances, that is expected of the roughest copies ...
 DEVIATES = 2.0  # ... and how many of its standard deviations more there may be
-LEAST_LIFT = 0.1  # weight of a source from which it is worth to rank it first
-MOST_LIFT = 0.8  # part of that weight that may be used: more would cost fresh rows too much
 LIKELY = 2.0  # such odds of copies, then, from which a source is ranked first in any case
-MOST_MOVED = 0.95  # part of a vector that its source may replace in these cases
-LITTLE_MORE = 1.2  # than is needed to be ranked before the neighbours: others may be ahead, too
-SAME = 1 - 1e-9  # cosine of candidates that cannot be told apart
-LEAST_APART = 0.05  # part of the change that must not be shared by another candidate
-A_LITTLE_MORE = 1.02  # than makes candidates equal
-LONGEST = 1 - 1e-9  # vector of a row that is not complete
 LEAST_WEIGHT = 1e-3  # of copies in a vector: below it stays as it is
 APART = 10  # distances that tell a copy: to the best and nine others
+MAX_EXAMPLES = 100  # simulated queries that are learnt from, at most
+MIN_EXAMPLES = 40  # of them, where half of them are learnt from
+SEED = 16
+ALMOST_ONE = 0.999  # cosine over what is seen of a row and its copy, at least
 
 
 class Agreement(NamedTuple):
@@ -54,14 +64,11 @@ class Agreement(NamedTuple):
         Which rows these are, in the same order.
     apart : array of shape (rows, 10)
         The first of the distances, then those of candidates that are not the same as the first.
-    rival : array of int, shape (rows,)
-        The nearest that is not the same as the first.
     """
 
     distances: Matrix
     places: NDArray[np.int64]
     apart: Matrix
-    rival: NDArray[np.int64]
 
     @classmethod
     def of(cls, distances: Matrix, places: NDArray[np.int64], rows: Matrix) -> Agreement:
@@ -71,8 +78,8 @@ class Agreement(NamedTuple):
         --------
         >>> rows = np.array([[1.0], [2.0], [1.0]])
         >>> near = Agreement.of(np.array([[0.5, 9.0, 0.5]]), np.array([[0, 1, 2]]), rows)
-        >>> near.places, near.rival, near.apart[0, :3]
-        (array([[0, 2, 1]]), array([1]), array([0.5, 9. , 9. ]))
+        >>> near.places, near.apart[0, :3]
+        (array([[0, 2, 1]]), array([0.5, 9. , 9. ]))
         """
         order = np.argsort(distances, axis=1, kind="stable")
         e, places = np.take_along_axis(distances, order, axis=1), np.take_along_axis(places, order, axis=1)
@@ -85,12 +92,11 @@ class Agreement(NamedTuple):
             left = np.flatnonzero(~twin)
             left = left if len(left) else np.maximum(count[row : row + 1] - 1, 0)
             others[row] = left[np.minimum(np.arange(APART - 1), len(left) - 1)]
-        apart = np.column_stack([e[:, 0], np.take_along_axis(e, others, axis=1)])
-        return cls(e, places, apart, np.take_along_axis(places, others[:, :1], axis=1)[:, 0])
+        return cls(e, places, np.column_stack([e[:, 0], np.take_along_axis(e, others, axis=1)]))
 
     def some(self, rows: NDArray[np.int64]) -> Agreement:
         """Those of some rows."""
-        return Agreement(self.distances[rows], self.places[rows], self.apart[rows], self.rival[rows])
+        return Agreement(self.distances[rows], self.places[rows], self.apart[rows])
 
 
 def mean_squared_gaps(
@@ -207,13 +213,10 @@ class CopyDetector:
         for row in np.flatnonzero(first | (most > LEAST_LIFT)):
             place = likely[row]
             source, others = unit[agreement.places[row, 0]], unit[places[place]]
-            moved = raised_alone(u[place], source, others, unit_space.second_moments) if first[row] else None
-            if moved is None:
-                moved = lifted(
-                    u[place], source, others, MOST_MOVED if first[row] else MOST_LIFT * most[row], LITTLE_MORE
-                )
-                length[place] = min(float(np.sqrt(moved @ moved)), 1.0)
-            u[place] = moved  # where it was raised, no more is known of the row: its length stays
+            likeliest = None if first[row] else float(most[row])
+            u[place], length[place] = ranked_first(
+                u[place], length[place], source, others, unit_space.second_moments, likeliest
+            )
         return Vectors(u, length, Match(ids, p))
 
     def _most_evidence(self, near: Agreement, observed: Mask) -> Matrix:
@@ -227,67 +230,66 @@ class CopyDetector:
         return np.where(equal, np.column_stack([exact, np.minimum(plain, exact)[:, 1:]]), plain)
 
 
-def lifted(u: Matrix, source: Matrix, neighbours: Matrix, most: float, margin: float = 1.0) -> Matrix:
-    """A vector that is moved towards the likeliest source as far as ranks it first.
-
-    It is ranked first by the smallest weight w for which (1 - w) u.s + w >= (1 - w) u.p + w s.p for all neighbours p.
-    Where that is more than `most`, the vector stays as it is; else the odds w / (1 - w) are `margin` times as large.
-
-    Examples
-    --------
-    >>> u, source, other = np.array([0.1, 0.4]), np.array([1.0, 0.0]), np.array([0.0, 1.0])
-    >>> u = lifted(u, source, np.stack([source, other]), 0.5)
-    >>> bool(np.isclose(u @ source, u @ other))
-    True
-    """
-    cosines, ahead = neighbours @ source, (neighbours - source) @ u
-    rivals = (ahead > 0) & (cosines < SAME)
-    if not rivals.any():
-        return u
-    odds = float(np.max(ahead[rivals] / (1 - cosines[rivals])))
-    if odds / (1 + odds) > most:
-        return u
-    w = min(margin * odds / (1 + margin * odds), most)
-    return np.asarray((1 - w) * u + w * source)
-
-
-def raised_alone(u: Matrix, source: Matrix, neighbours: Matrix, solve: Solve) -> Matrix | None:
-    """A vector whose similarity with one candidate is as large as any can be, and others have changed least.
-
-    No unit row has a larger product with u than |u|. Of all changes v that add 1 to the product with the source s, the
-    one that changes those with all candidates least is v = G^-1 s / s.G^-1 s, G the mean of p p^T over candidates p:
-    it minimises v.G v.
+def learn_copies(
+    raw: Matrix, queries: Queries, means: ConditionalMeans, pool: Matrix, repeated: float, examples: int = MAX_EXAMPLES
+) -> CopyDetector:
+    """Compare simulated queries with and without themselves, and learn to tell which was which.
 
     Parameters
     ----------
-    u, source : array of shape (d,)
-        The vector, and the candidate's unit row.
-    neighbours : array of shape (k, d)
-        Unit rows of others, which must not come before the source.
-    solve : callable
-        B -> G^-1 B.
-
-    Returns
-    -------
-    array of shape (d,), or None
-        None where there is no such vector that is not longer than 1.
-
-    Examples
-    --------
-    >>> u, source, other = np.array([0.1, 0.4]), np.array([1.0, 0.0]), np.array([0.0, 1.0])
-    >>> found = raised_alone(u, source, np.stack([source, other]), lambda B: B)
-    >>> bool(found @ source > found @ other), float(found @ other)
-    (True, 0.4)
+    raw : array of shape (rows, d)
+        The simulated queries with nothing hidden.
+    queries, means : Queries, ConditionalMeans
+        What is seen of them with their nearest, raw and unit; and their completions.
+    pool : array of shape (m, d)
+        Candidates, for the values that features have and how much they vary.
+    repeated : float
+        Share of the candidates that have a copy among the others.
+    examples : int
+        How many of the simulated queries to learn from, at most.
     """
-    v = solve(source[:, None])[:, 0]
-    size = float(source @ v)
-    if not size > 0:
-        return None
-    v = v / size
-    share, ahead = neighbours @ v, (neighbours - source) @ u
-    rivals = (ahead > 0) & (neighbours @ source < SAME)
-    if (1 - share[rivals] < LEAST_APART).any():
-        return None
-    wanted = max([float(np.sqrt(u @ u) - u @ source), *(A_LITTLE_MORE * ahead[rivals] / (1 - share[rivals]))])
-    moved = u + wanted * v
-    return moved if moved @ moved <= LONGEST**2 else None
+    rates = RATES.copy()
+    rates[0] = max(rates[0], min(MOST_EXACT, repeated))
+    observed, near = queries.observed[:examples], queries.neighbours
+    used, places = np.unique(near.near.ids[:examples, : MAX_NEIGHBOURS - 1], return_inverse=True)
+    places = places.reshape(-1, min(near.near.ids.shape[1], MAX_NEIGHBOURS - 1))
+    raw, rng = raw[: len(places)], np.random.default_rng(SEED)
+    deviations, steps = feature_deviations(pool), Steps(pool)
+    values = simulated_kinds(raw, observed, deviations, steps, rng)
+    # The row itself comes first, as a neighbour of those that are copies.
+    rows = np.concatenate([near.rows["raw"][used], raw])
+    own = len(used) + np.arange(len(places))
+    kinds = np.array([kind for kind, _, _ in KINDS])
+    noise = values - raw
+    gaps = _gaps(noise / deviations, raw / deviations, observed, places, rows[: len(used)] / deviations)
+    gaps[kinds == 0, :, 0] = np.inf
+    # Where most candidates are copies of each other, those of a row may be among its neighbours.
+    row, column = np.nonzero(near.near.cosines[:examples, : MAX_NEIGHBOURS - 1] > ALMOST_ONE)
+    same = np.einsum("pd,pd->p", unit_rows(raw)[row], near.rows["unit"][used[places[row, column]]]) > COPY
+    gaps[:, row[same], 1 + column[same]] = np.inf
+    usable = np.flatnonzero(np.isfinite(gaps[0]).sum(axis=1) > 1)
+    if not len(usable):
+        return CopyDetector(nothing_learnt(FEATURES), deviations, steps.coincidences, queries.source.n)
+    every = np.broadcast_to(np.column_stack([own, places])[usable], (len(kinds), len(usable), gaps.shape[2]))
+    agreement = Agreement.of(gaps[:, usable].reshape(-1, gaps.shape[2]), every.reshape(-1, gaps.shape[2]), rows)
+    noisy = np.array([each[1] is not None for each in KINDS])
+    outlying = np.repeat(means.outlying()[None, : len(raw)], len(kinds), axis=0)
+    outlying[noisy] = means.outlying(noise[noisy])
+    x = features(agreement.apart, outlying[:, usable].ravel(), np.tile(observed[usable], (len(kinds), 1)))
+    weight = np.repeat([each[2] for each in KINDS], len(usable))
+    classes = learn_classes(x, np.repeat(kinds, len(usable)), weight, rates)
+    return CopyDetector(classes, deviations, steps.coincidences, queries.source.n)
+
+
+def _gaps(noise: Matrix, raw: Matrix, observed: Mask, places: NDArray[np.int64], rows: Matrix) -> Matrix:
+    """Mean squared differences of rows with noise to themselves and their neighbours, (kinds, rows, 1 + k)."""
+    out = np.empty((len(noise), len(raw), places.shape[1] + 1))
+    for row, (seen, others) in enumerate(zip(observed, places, strict=True)):
+        o = np.flatnonzero(seen)
+        gap, more = rows[others[:, None], o] - raw[row, o], noise[:, row, o]
+        # |gap - more|^2 for all kinds, of which some have no noise.
+        size = np.einsum("kf,kf->k", more, more)[:, None]
+        out[:, row, :1] = size
+        out[:, row, 1:] = np.einsum("nf,nf->n", gap, gap) - 2 * more @ gap.T + size
+        out[:, row] /= max(len(o), 1)
+    return np.maximum(out, 0.0)

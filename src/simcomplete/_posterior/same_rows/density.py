@@ -143,3 +143,11 @@ def discrete_values(table: ScaledTable) -> dict[int, Matrix]:
         if 1 < len(values) <= table.n / 4:
             found[column] = values
     return found
+
+
+def snapped(x: Matrix, values: Matrix) -> Matrix:
+    """The nearest of some rising values."""
+    if len(values) == 1:
+        return np.full_like(x, values[0])
+    right = np.clip(np.searchsorted(values, x), 1, len(values) - 1)
+    return np.asarray(np.where(x - values[right - 1] < values[right] - x, values[right - 1], values[right]))

@@ -10,10 +10,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._posterior.same_rows.density import StrangerDensity, discrete_values, evident_below, stranger_shares
+from simcomplete._posterior.same_rows.density import (
+    StrangerDensity,
+    discrete_values,
+    evident_below,
+    snapped,
+    stranger_shares,
+)
 from simcomplete._posterior.same_rows.evidence import RowPair, pairs_at
 from simcomplete._posterior.same_rows.near_pairs import Partners, ScaledTable
-from simcomplete._posterior.shared.copy_classes import KINDS, MOST_EXACT, RATES, CopyModel, learn_classes, snapped
+from simcomplete._posterior.shared.copy_classes import KINDS, MOST_EXACT, RATES, CopyModel, learn_classes
 from simcomplete._rows.budget import row_blocks
 from simcomplete._types import Mask, Matrix
 

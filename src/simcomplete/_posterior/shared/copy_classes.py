@@ -47,6 +47,87 @@ NO_CENTRED_COPIES = (
 )
 UNPENALISED = 1e-6  # ridge of the intercept
 CONVERGED = 3e-3  # relative decrease of the loss at which it ends
+LEAST_VARIANCE = 0.05  # of a feature, in means of all
+STEP_ROWS = 400  # that tell which values a feature has
+FEWER = 4  # rows for each distinct value, at least, of a feature with few of them
+
+
+class Steps:
+    """Values that features have; where they are few, noise on them stays among them.
+
+    Parameters
+    ----------
+    rows : array of shape (m, d)
+        Of which some tell the values.
+
+    Attributes
+    ----------
+    columns : array of int
+        Features with few values.
+    coincidences : array of shape (d,)
+        -log of how often two of the rows have the same value of a feature.
+
+    Examples
+    --------
+    >>> few = np.column_stack([np.arange(40) % 3, np.linspace(0, 1, 40)])
+    >>> Steps(few).nearest(np.array([1.4, -3.0, 1.6, 0.51]), np.array([0, 0, 0, 1]))
+    array([1.  , 0.  , 2.  , 0.51])
+    """
+
+    def __init__(self, rows: Matrix) -> None:
+        some = np.sort(rows[np.linspace(0, len(rows) - 1, min(len(rows), STEP_ROWS)).astype(np.int64)], axis=0)
+        new = np.concatenate([np.ones((1, some.shape[1]), dtype=bool), some[1:] != some[:-1]])
+        starts = np.flatnonzero(new.T)  # of equal values, feature by feature
+        runs = np.diff(np.append(starts, new.size))
+        equal = np.bincount(starts // len(some), weights=runs.astype(np.float64) ** 2)
+        self.coincidences = -np.log(equal / len(some) ** 2)
+        self.columns: NDArray[np.int64] = np.flatnonzero(new.sum(axis=0) * FEWER <= len(some))
+        some, new = some[:, self.columns].T, new[:, self.columns].T
+        self._low, self._high = some[:, 0], some[:, -1]
+        self._values = some[new]
+        # One rising sequence for all features: each has an interval of its own.
+        self._keys = self._key(self._values, np.nonzero(new)[0])
+
+        self._place = np.full(rows.shape[1], -1)
+        self._place[self.columns] = np.arange(len(self.columns))
+
+    def _key(self, values: Matrix, place: NDArray[np.int64]) -> Matrix:
+        width = np.where(self._high > self._low, self._high - self._low, 1.0)
+        return np.asarray(np.clip((values - self._low[place]) / width[place], 0.0, 1.0) + 2.0 * place)
+
+    def nearest(self, values: Matrix, columns: NDArray[np.int64]) -> Matrix:
+        """The nearest of its feature's values for every value of a feature with few; others as they are."""
+        few = self._place[columns] >= 0
+        if not few.any():
+            return values
+        out = values.copy()
+        key = self._key(values[few], self._place[columns[few]])
+        right = np.clip(np.searchsorted(self._keys, key), 1, max(len(self._keys) - 1, 1))
+        right = np.minimum(right, len(self._keys) - 1)
+        left = np.maximum(right - 1, 0)
+        out[few] = self._values[np.where(key - self._keys[left] < self._keys[right] - key, left, right)]
+        return out
+
+
+def feature_deviations(rows: Matrix) -> Matrix:
+    """Standard deviations of features, at least a small one where others vary, and never 0."""
+    middle = rows - rows.mean(axis=0)
+    variances = np.einsum("nf,nf->f", middle, middle) / len(rows)
+    deviations = np.sqrt(np.maximum(variances, LEAST_VARIANCE * variances.mean()))
+    return np.where(deviations > 0, deviations, 1.0)
+
+
+def simulated_kinds(raw: Matrix, observed: Mask, deviations: Matrix, steps: Steps, rng: np.random.Generator) -> Matrix:
+    """The rows of every kind, (kinds, rows, d): as they are, or with noise that keeps to the values features have."""
+    row, column = np.nonzero(observed)
+    values, deviation = raw[row, column], deviations[column]
+    simulated = np.repeat(raw[None], len(KINDS), axis=0)
+    for q, (_, noise, _) in zip(simulated, KINDS, strict=True):
+        if noise is not None:
+            sigma = np.exp(rng.uniform(np.log(noise[0]), np.log(noise[1]), size=len(raw)))
+            moved = values + sigma[row] * deviation * rng.standard_normal(len(values))
+            q[row, column] = steps.nearest(moved, column)
+    return simulated
 
 
 @dataclass(frozen=True)
@@ -192,11 +273,3 @@ def nothing_learnt(features: int) -> CopyModel:
     """Where every candidate is a copy of another: no evidence for anything but the rates."""
     zeros = np.zeros(features)
     return CopyModel(np.zeros((_with_products(zeros[None]).shape[1], 4)), zeros, zeros, zeros, zeros + 1, RATES)
-
-
-def snapped(x: Matrix, values: Matrix) -> Matrix:
-    """The nearest of some rising values."""
-    if len(values) == 1:
-        return np.full_like(x, values[0])
-    right = np.clip(np.searchsorted(values, x), 1, len(values) - 1)
-    return np.asarray(np.where(x - values[right - 1] < values[right] - x, values[right - 1], values[right]))
