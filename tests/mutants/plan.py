@@ -82,8 +82,13 @@ TESTS = {
         "tests/posterior/candidates/test_known_candidate_parts.py",
         "tests/posterior/shared/test_row_values.py",
     ],
-    "_posterior/candidates/copies": ["tests/posterior/candidates/test_copies.py"],
-    "_posterior/candidates/source_first": ["tests/posterior/candidates/test_copies.py"],
+    **{
+        f"_posterior/candidates/{name}": [
+            "tests/posterior/candidates/test_known_copies.py",
+            "tests/posterior/candidates/test_copies.py",
+        ]
+        for name in ("copies", "source_first")
+    },
     "_posterior/candidates/fitting": [
         "tests/posterior/candidates/test_known_candidate_model.py",
         "tests/posterior/candidates/test_streaming.py",
