@@ -49,7 +49,10 @@ TESTS = {
     "_posterior/shared/lengths": ["tests/posterior/shared"],
     "_posterior/similarities": ["tests/posterior/similarities/test_known_filter.py"],
     "_posterior/similarities/given": ["tests/posterior/test_known_posterior_method.py"],
-    "_posterior/similarities/calibrate": ["tests/posterior/similarities/test_known_calibration.py"],
+    **{
+        f"_posterior/similarities/{name}": ["tests/posterior/similarities/test_known_calibration.py"]
+        for name in ("calibrate", "filtering")
+    },
     "_posterior/all_rows": [
         "tests/posterior/all_rows/test_known_row_models.py",
         "tests/posterior/all_rows/test_known_holdout.py",
