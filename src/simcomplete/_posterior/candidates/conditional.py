@@ -174,11 +174,12 @@ class ConditionalMeans:
         plain = np.sum(self._global * self._alpha, axis=1) / count
         if noise is None:
             return np.asarray(plain)
-        kinds, m, _ = noise.shape
-        more = np.zeros((kinds, m))
+        m = noise.shape[1]
+        noise = np.clip(noise / self.sizes[:m, None], -LARGEST_NOISE, LARGEST_NOISE)
+        more = 2 * np.einsum("kmd,md->km", noise, self._alpha[:m])  # which is 0 where nothing is observed
         for row, o, solve in self._conditioner.by_row(m):
-            added = np.clip(noise[:, row, o] / self.sizes[row], -LARGEST_NOISE, LARGEST_NOISE)
-            more[:, row] = 2 * added @ self._alpha[row, o] + np.einsum("ko,ok->k", added, solve(added.T))
+            added = noise[:, row].take(o, axis=1)
+            more[:, row] += np.vecdot(added, solve(added.T).T)
         return np.asarray(plain[:m] + more / count[:m])
 
     def completion(self, name: str, a: float, clip: bool = False) -> Matrix:
