@@ -133,7 +133,6 @@ EQUIVALENT = [
         "estimates at edges that are not asked for: without ranks all kinds of pairs have one table",
     ),
     Equivalent("_result/matrix.py", "def root(rows: Array, _: int = 0)", "0", "", "the argument is not used"),
-    Equivalent("_result/plots.py", "frameon=False", "False", "", "how a figure looks"),
     Equivalent("_result/plots.py", "axes = _axes(ax, (6.4", "6.4", "", "how a figure looks"),
     Equivalent("_result/frames.py", "n_candidates: int = 0", "0", "", "without queries the numbers are the same"),
     Equivalent("_result/top.py", "LEVELS_HELD = 2**24", "24", "", "from when on memory is saved"),
