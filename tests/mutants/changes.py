@@ -44,6 +44,7 @@ SWAPPED |= {new: old for old, new in SWAPPED.items()}
 LARGE = 100  # a whole number from here on is twice as large, because one more would change nothing that can be seen
 TOLERANCE = 1e-3  # a number smaller than this is a tolerance: twice as much would change nothing that can be seen
 UNSEEN = {"strict", "check_finite", "repr"}  # check what is so anyway, as assertions do, or say how objects print
+UNSEEN |= {"bytes_per_row"}  # how many rows are worked on at a time
 UNSEEN |= {"alpha", "capsize", "frameon", "labelrotation", "markersize"}  # how a figure looks
 BLOCKS = {"row_blocks", "triangle_blocks"}  # all arguments but the first say how much is done at a time
 AT_A_TIME = ("BATCH", "BLOCK")  # constants whose names begin so say it too
