@@ -57,7 +57,7 @@ def test_classes_are_a_ridge_regression(n):
 
 
 def test_newtons_steps_one_at_a_time():
-    """From nothing, with gradient and Hessian in plain sums, until a step brings less than .003 of the penalised loss."""
+    """From nothing, gradient and Hessian in plain sums, until a step brings less than .003 of the penalised loss."""
     x, label, weight = drawn(60)
     x = x[:, :2]
     A = products((x - x.mean(axis=0)) / x.std(axis=0))
