@@ -18,13 +18,14 @@ from simcomplete._auto.holdout import MIN_CANDIDATES, Holdout, hold_out
 from simcomplete._method.params import Number, Words, parameter
 from simcomplete._method.problem import AllRows, CandidatesQueries, Problem, Similarities
 from simcomplete._method.settings import Settings
-from simcomplete._method.spec import Method, Sizes, on_device
-from simcomplete._posterior.all_rows.split import candidates_among
+from simcomplete._method.spec import Method, Sizes, on_device, with_rows_in_memory
+from simcomplete._posterior.all_rows.split import enough_complete
 from simcomplete._registry import find
 from simcomplete._result.completion import Completion
 from simcomplete._result.html import Election
 from simcomplete._rows.budget import available_bytes, readable
 from simcomplete._rows.progress import track
+from simcomplete._rows.source import BY_BLOCK_ROWS
 from simcomplete._rows.table import HeldRows
 from simcomplete._similarity.measure import PLAIN
 from simcomplete.errors import DiskFullError, InputError, SimcompleteError
@@ -35,6 +36,7 @@ EQUAL = 1e-12  # errors below this are rounding
 FLOPS = 2e10  # operations per second that the budget counts on; a slower machine takes longer, not another method
 BUDGET = parameter("budget", 30.0, Number(), meaning="seconds that comparing may take, planned from sizes")
 OBJECTIVE = parameter("objective", "error", Words("error", "recall"), meaning="what the best method is best at")
+MANY_ROWS = "not tried: it would hold similarities of all {0} x {0} pairs; name it in elect= if there is room for them"
 OWN = ("budget", "elect", "objective")
 DENSE_LIMIT = 2000  # rows up to which the nearest valid matrix is affordable
 
@@ -71,7 +73,7 @@ def complete_auto(
     methods = _with_parameters([find(name) for name in _names(params.get("elect"))], given)
     if isinstance(problem, AllRows) and problem.measure == PLAIN and not (given and len(methods) == 1):
         methods = [method for method in methods if params.get("elect") or method.name in ROW_METHODS]
-        return _elect_for_rows(problem, settings, methods, given, objective, budget)
+        return _elect_for_rows(problem, settings, methods, given, objective, budget, bool(params.get("elect")))
     named = _without_comparison(problem)
     if named is not None or (given and len(methods) == 1):
         usual = find(named) if named else methods[0]
@@ -105,6 +107,7 @@ def _elect_for_rows(
     given: Mapping[str, Any],
     objective: str,
     budget: float,
+    named: bool,
 ) -> Elected:
     """Complete rows of which every one may be incomplete with the method that finds similarities again best.
 
@@ -113,9 +116,12 @@ def _elect_for_rows(
     """
     own = {method.name: method.own(_fitting(method, given, objective)) for method in methods}
     short = _too_large(methods, problem, settings, given, objective)
-    whole = candidates_among(problem.table)
+    if problem.n >= BY_BLOCK_ROWS and not named:  # those hold all pairs at once
+        short |= {method.name: MANY_ROWS.format(problem.n) for method in methods if not method.by_block}
+    whole = enough_complete(problem.rows.known_counts(), problem.rows.d)
     if whole is not None:
-        P, Q = HeldRows(problem.table[whole]), HeldRows(problem.table[~whole])
+        rows = replace(problem, rows=problem.rows.in_memory()).table
+        P, Q = HeldRows(rows[whole]), HeldRows(rows[~whole])
         own_draws = replace(settings, rng=copy.deepcopy(settings.rng))  # the answer is the same without comparing
         holdout = hold_out(CandidatesQueries(P, Q, problem.measure), own_draws)
         quick = {"effort": "fast", **given}
@@ -222,9 +228,9 @@ def _row(method: Method, note: str, seconds: float = 0.0) -> dict[str, Any]:
 def _run_usual(problem: Problem, settings: Settings, method: Method, own: dict[str, Any]) -> Elected:
     """Run the method that was not compared with others; should numbers fail it, return S0 and say so."""
     try:
-        done, warnings = method.run(problem, settings, own), []
+        done, warnings = method.run(method.takes(problem), settings, own), []
     except NUMBERS_FAILED as failure:
-        done = find("overlap").run(problem, settings, {})
+        done = _overlap(problem, settings)
         warnings = [f"auto: {method.name} failed: {' '.join(str(failure).split())}; this is S0"]
     return Elected(replace(done, election=Election(), params={**done.params, "chosen_by": "auto"}), warnings)
 
@@ -247,7 +253,7 @@ def _run_best(
         method = find(row["method"])
         try:
             done = by_posterior if method.name == "posterior" else None
-            done = done or method.run(problem, settings, method.own(_fitting(method, given, objective)))
+            done = done or method.run(method.takes(problem), settings, method.own(_fitting(method, given, objective)))
         except DiskFullError:  # nor would there be room for what another method writes
             raise
         except FAILURES as failure:
@@ -258,7 +264,11 @@ def _run_best(
         return Elected(replace(done, election=Election(table), params={**done.params, "chosen_by": "auto"}), warnings)
     reasons = "; ".join(f"{row['method']}: {row['note']}" for row in table)
     warnings.append(f"auto: no method could be chosen ({reasons}); this is S0")
-    return Elected(replace(find("overlap").run(problem, settings, {}), election=Election(table)), warnings)
+    return Elected(replace(_overlap(problem, settings), election=Election(table)), warnings)
+
+
+def _overlap(problem: Problem, settings: Settings) -> Completion:
+    return find("overlap").run(with_rows_in_memory(problem), settings, {})
 
 
 def _without_comparison(problem: Problem) -> str | None:

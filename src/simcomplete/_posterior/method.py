@@ -21,7 +21,7 @@ from simcomplete._posterior.all_rows.split import (
     MIN_COMPLETE_ROWS,
     MIN_COMPLETE_SHARE,
     CompleteRowsModel,
-    candidates_among,
+    enough_complete,
 )
 from simcomplete._posterior.candidates.copies import MAX_EXAMPLES
 from simcomplete._posterior.candidates.fitting import OTHERS, SIMULATED, STREAM_ABOVE_SEARCHED, STREAM_ABOVE_VALUES
@@ -45,8 +45,10 @@ from simcomplete._result.intervals import IntervalModel
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.pair_spread import PairSpread
 from simcomplete._result.status import Status
-from simcomplete._rows.derived import UnitRows
-from simcomplete._rows.table import HeldRows
+from simcomplete._rows.budget import available_bytes
+from simcomplete._rows.derived import ChangedRows, UnitRows
+from simcomplete._rows.source import read_by_block
+from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.xp import to_numpy
 from simcomplete._types import Mask, Matrix
 
@@ -96,16 +98,19 @@ def from_rows(
     problem: AllRows, settings: Settings, params: dict[str, Any], watch: HoldoutCallback | None = None
 ) -> Completion:
     """Complete rows of which every one may be incomplete: by the complete ones, or by a model of all (`mix_rows`)."""
-    whole = candidates_among(problem.table)
+    whole = enough_complete(problem.rows.known_counts(), problem.rows.d)
     if whole is not None:
-        return from_whole_rows(problem, settings, params, whole)
+        return from_whole_rows(replace(problem, rows=problem.rows.in_memory()), settings, params, whole)
     centred = problem.measure.metric == "pearson"
-    table = np.ascontiguousarray(problem.table)  # sums in the same order, however a table lies in memory
-    X = np.asarray(centred_rows(table)) if centred else table
-    scale = typical_length(np.nan_to_num(X))
+    given, scale = _in_units(problem, centred)
     own: dict[str, Any] = {"mechanism": params["mechanism"], "progress": settings.progress, "watch": watch}
-    found = fit_all_rows(in_units_of(scale, X), settings.rng, params["effort"], **own)
-    U = without_constant(found.U) if centred else found.U
+    found = fit_all_rows(given, settings.rng, params["effort"], **own)
+    U: Any = found.U
+    if isinstance(U, RowTable):
+        U = ChangedRows(U, without_constant) if centred else U
+        U = U if settings.out is not None or 3 * U.nbytes > available_bytes() else U.whole()
+    elif centred:
+        U = without_constant(U)
     deficit = diagonal_deficit(U)
     return problem.result(
         "posterior",
@@ -119,6 +124,18 @@ def from_rows(
         status=found.status,
         model=FittedRows(found, scale, (problem.rows,), params["effort"]),
     )
+
+
+def _in_units(problem: AllRows, centred: bool) -> tuple[Any, float]:
+    """Rows in units of a typical length, and that length: an array, or rows that are read by block."""
+    if read_by_block(problem.rows):
+        from simcomplete._posterior.all_rows.by_block import table_in_units  # needed here only
+
+        return table_in_units(problem.rows, centred)
+    table = np.ascontiguousarray(problem.table)  # sums in the same order, however a table lies in memory
+    X = np.asarray(centred_rows(table)) if centred else table
+    scale = typical_length(np.nan_to_num(X))
+    return in_units_of(scale, X), scale
 
 
 def pair_spread(found: RowsCompletion, U: Matrix) -> PairSpread | None:
@@ -173,12 +190,25 @@ def posterior_memory(s: Sizes, params: Mapping[str, Any]) -> float:
     # Second moments of every row's factors, a block at a time, and of every feature's loadings.
     rank = max(FAST_ROWS["ranks"] if params["effort"] == "fast" else RANKS)
     moments = (min(rank, s.n, s.d) + 1) ** 2
+    if s.by_block:
+        return memory_by_block(s, moments)
     own = 11.0 * s.n * s.d + min(7.0 * s.n * moments, 2 * BLOCK / 8) + 5.0 * s.d * moments
     if params["effort"] == "fast":
         return own
     # Two models over features, of 3000 rows at most, and what members expect of the rows that are scored.
     some = min(s.n, CHOSEN_ON)
     return own + 6.0 * s.n * s.d + 3.0 * (some + s.d) * moments + 20.0 * min(some, MAX_SCORED) * s.d
+
+
+def memory_by_block(s: Sizes, moments: float) -> float:
+    """A model of rows that are read by block: a sketch for its start, keys to sort by, blocks, and the rows learnt on.
+
+    What is made of the rows that are read is as in memory.
+    """
+    some = min(s.n, CHOSEN_ON)
+    learnt = 20.0 * some * s.d + 3.0 * (some + s.d) * moments + 20.0 * min(some, MAX_SCORED) * s.d
+    passes = 5.0 * s.d * moments + 4 * BLOCK / 8 + 4 * block(10.0 * s.n * s.d)
+    return 60.0 * 3 * s.n + 4 * block(float(s.n * s.d)) + learnt + passes + (0 if s.written else s.n * s.d)
 
 
 def memory_of_candidates(s: Sizes, effort: str) -> float:
@@ -254,6 +284,7 @@ METHODS = (
             parameter("prior", None, *TOLD, meaning="share of queries that are, in all or of each kind; None: few"),
         ),
         shared=frozenset({"metric"}),
+        by_block=True,
         extend=posterior_extension,
         work=work,
         memory=posterior_memory,
