@@ -198,7 +198,7 @@ class Climb:
         X = last.primal()
         distance = float(namespace(X).sum((X - self.S0) ** 2))
         noise = 8 * np.finfo(np.float64).eps * self.squares
-        return distance - (self.squares - 2 * last.theta) <= PROVED * distance + noise
+        return bool(distance - (self.squares - 2 * last.theta) <= PROVED * distance + noise)
 
     def roughly(self, start: Vector | None, most: int = 12) -> Dual:
         """The point after the first steps in single precision, for as long as they come nearer: half the time."""
