@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._result.frames import Searched, SearchResult
 from simcomplete._result.intervals import IntervalModel
-from simcomplete._result.search import among
 from simcomplete._rows.budget import available_bytes
 from simcomplete._rows.images import image_shape
 from simcomplete._rows.table import HeldRows
@@ -111,7 +110,7 @@ class Served:
         found = fitted._changes.vectors(fitted._model, X)
         n, m = len(fitted.candidates_), len(X)
         k = min(k, n)
-        near = among(found.u, fitted.candidates_, k)
+        near = fitted._nearest(found.u, fitted.candidates_, k)
         blind: NDArray[np.bool_] = np.asarray(np.isnan(X).all(axis=1))
         answer: dict[str, Any] = {"scores": near.scores}
         model = fitted._model
@@ -187,8 +186,11 @@ class Served:
 def _prepare(fitted: Any) -> None:
     """Make what searches for few rows read, before the first of them has to wait for it."""
     model = fitted._model
-    if isinstance(model, CandidateModel) and model.candidates.kept is not None and model.candidates.kept.reads_columns:
-        _ = model.candidates.kept.columns
+    kept = model.candidates.kept if isinstance(model, CandidateModel) else None
+    if kept is not None and kept.many:
+        _ = kept.narrow.outline
+    elif kept is not None and kept.reads_columns:
+        _ = kept.columns
 
 
 def _keep_in_memory(fitted: Any) -> None:
