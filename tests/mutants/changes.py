@@ -41,6 +41,7 @@ OPERATORS = {
 }
 SWAPPED = {"min": "max", "minimum": "maximum", "argmin": "argmax", "nanmin": "nanmax"}
 SWAPPED |= {new: old for old, new in SWAPPED.items()}
+LARGE = 100  # a whole number from here on is twice as large, because one more would change nothing that can be seen
 TOLERANCE = 1e-3  # a number smaller than this is a tolerance: twice as much would change nothing that can be seen
 UNSEEN = {"strict", "check_finite", "repr"}  # check what is so anyway, as assertions do, or say how objects print
 BLOCKS = {"row_blocks", "triangle_blocks"}  # all arguments but the first say how much is done at a time
@@ -156,6 +157,8 @@ def _numbers(value: float) -> list[float]:
     if 0 < abs(value) < TOLERANCE:
         return [1.0]
     if isinstance(value, int):
+        if value >= LARGE:
+            return [2 * value]
         return [0 if value == 1 else value + 1]  # so that an axis or a column stays one that exists
     return [2 * value, -value] if value else [1.0]
 

@@ -90,6 +90,28 @@ EQUIVALENT = [
     Equivalent(
         "_posterior/candidates/conditional.py", "2.0 * np.clip(X @ X.T", "1.0", "(2.0)", "takes out rounding alone"
     ),
+    Equivalent("_posterior/candidates/copies.py", "size > 1e-100, size, 1.0", "1.0", "", "divides rows of zeros"),
+    Equivalent(
+        "_posterior/candidates/covariance.py",
+        "if 2 * len(o) <= len(self.C)",
+        "2 * len(o)",
+        "",
+        "which of two products of the same result is taken",
+    ),
+    Equivalent(
+        "_posterior/candidates/covariance.py",
+        "if 2 * len(o) <= len(self.C)",
+        "2 * len(o) <= len(self.C)",
+        "",
+        "which of two products of the same result is taken",
+    ),
+    Equivalent(
+        "_posterior/candidates/covariance.py",
+        "if 2 * len(o) <= len(self.C)",
+        "2",
+        "",
+        "which of two products of the same result is taken",
+    ),
     *(
         Equivalent(
             "_posterior/all_rows/combine.py",
@@ -103,6 +125,14 @@ EQUIVALENT = [
     Equivalent(
         "_posterior/candidates/model.py", "progress: bool | None = False", "False", "", "whether a bar is drawn"
     ),
+    Equivalent(
+        "_result/pairs.py",
+        "if ranked and row_exact.any()",
+        "ranked and row_exact.any()",
+        "",
+        "estimates at edges that are not asked for: without ranks all kinds of pairs have one table",
+    ),
+    Equivalent("_result/matrix.py", "def root(rows: Array, _: int = 0)", "0", "", "the argument is not used"),
     Equivalent("_result/plots.py", "frameon=False", "False", "", "how a figure looks"),
     Equivalent("_result/plots.py", "axes = _axes(ax, (6.4", "6.4", "", "how a figure looks"),
     Equivalent("_result/frames.py", "n_candidates: int = 0", "0", "", "without queries the numbers are the same"),

@@ -23,7 +23,7 @@ def f(x: float = 0.5, *, verbose: bool = True) -> "2":
     y = y / 2 if x < 0 and not verbose else y
     if verbose:
         raise ValueError(f"{x + 1} is 2")
-    for _ in row_blocks(x + 7, 8 * 2**5):
+    for _ in row_blocks(x + 7 + 400, 8 * 2**5):
         pass
     return y
 '''
@@ -53,6 +53,7 @@ def changes(tmp_path):
         ("x < 0 and not verbose", "(x < 0 or not verbose)"),
         ("not verbose", "(verbose)"),
         ("7", "(8)"),
+        ("400", "(800)"),
         ("verbose", "(not (verbose))"),
         ("y = y / 2 if x < 0 and not verbose else y", "pass"),
     ],

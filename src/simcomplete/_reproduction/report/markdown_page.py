@@ -28,8 +28,9 @@ To run the experiments yourself, put the data sets into the folder named by SIMC
 
     simcomplete paper list
     simcomplete paper run all --quick                  # minutes, on bundled digits: a smoke test
-    mkdir -p simcomplete-paper && gunzip -c docs/reproduction/rows.jsonl.gz > simcomplete-paper/rows.jsonl
-    simcomplete paper run all --full --jobs 2          # goes on from those rows; may be stopped at any time
+    mkdir -p simcomplete-paper
+    gunzip -c docs/reproduction/rows.jsonl.gz > simcomplete-paper/rows.jsonl
+    simcomplete paper run all --full --jobs 2          # continues; may be stopped at any time
     simcomplete paper report all                       # tables, figures and a page from the rows
 
 All tables and figures are in [reproduction](reproduction/); `index.html` shows them on one page. The results of
@@ -70,5 +71,6 @@ def render_findings(
         name, mine = one_protocol.name, cells[one_protocol.name]
         link = f"[{name}](reproduction/{name}.md)" if any(cell.ran for cell in mine) else name
         parts.append(f"| {link} | {one_protocol.paper} | {coverage(one_protocol, mine)} |")
-    parts += ["", PAGE_END.format(command=command, machine=machine)]
+    shown = command.replace(" -o ", " \\\n        -o ")  # two lines: a page is as wide as 96 letters of code
+    parts += ["", PAGE_END.format(command=shown, machine=machine)]
     return "\n".join(parts)
