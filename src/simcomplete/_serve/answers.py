@@ -91,7 +91,13 @@ class Served:
         return {**about, "n_candidates": len(self.ids), "metric": self.model.metric}
 
     def search(
-        self, X: NDArray[np.float64], k: int, level: float, above: float | None = None, overlap: bool = False
+        self,
+        X: NDArray[np.float64],
+        k: int,
+        level: float,
+        above: float | None = None,
+        overlap: bool = False,
+        payloads: bool = False,
     ) -> dict[str, Any]:
         """The nearest candidates of rows, with intervals where the model has them, and confidence.
 
@@ -103,6 +109,8 @@ class Served:
             Also the probability that a true similarity is larger than this.
         overlap : bool
             Also the nearest by cosines over the observed features alone.
+        payloads : bool
+            Also what was put beside the neighbours.
         """
         fitted: Any = self.candidates()
         if above is not None:
@@ -127,7 +135,15 @@ class Served:
         for name, positions in names.items():
             added[name] = np.asarray(self.ids.named(positions), dtype=object)
             added[name][blind] = None
+            if payloads:  # of the same moment as the neighbours
+                added[name.replace("ids", "payloads")] = self._payloads_of(added[name])
         return {**added, "confidence": np.where(blind, 0.0, np.sqrt(np.sum(found.u**2, axis=1)))}
+
+    def _payloads_of(self, ids: NDArray[Any]) -> NDArray[Any]:
+        found = np.empty(ids.shape, dtype=object)
+        for place, key in np.ndenumerate(ids):
+            found[place] = self.payloads.get(key)
+        return found
 
     def complete(self, X: NDArray[np.float64]) -> dict[str, Any]:
         """Vectors of rows, for any index of inner products."""

@@ -184,6 +184,8 @@ class Probes:
         doubtful &= steps >= last - 2
         doubtful &= steps > -np.inf
         rows, columns = np.nonzero(doubtful)
+        if not len(rows):
+            return False
         before = steps[rows, columns]
         for part in row_blocks(len(rows), 8 * 6 * unit.shape[1]):
             r, c = rows[part], columns[part]
