@@ -17,7 +17,7 @@ from simcomplete._rows.narrow import BLOCK, NarrowRows, Single, close, slack
 from simcomplete._types import Matrix
 
 FEW_MASKS = 16  # up to which the features that each has are read by themselves; else all of them, for all masks at once
-MOST = 8  # the share of the candidates, 1 / MOST, that float64 decides on one by one; if there are more, on all
+SHARE = 8  # the share of the candidates, 1 / SHARE, that float64 decides on one by one; if there are more, on all
 
 
 def nearest_narrow(probes: Probes, rows: NarrowRows, most: int) -> tuple[Nearest, NDArray[np.int64]]:
@@ -47,7 +47,7 @@ def nearest_narrow(probes: Probes, rows: NarrowRows, most: int) -> tuple[Nearest
             some = close(line, most, gap)
             if len(rows.frail):
                 some = np.union1d(some, rows.frail)
-            if len(some) * MOST > n:
+            if len(some) * SHARE > n:
                 left.append(i)
                 continue
             cosine, energy = exact_cosines(probes.values[i], mask, rows.exact[some])
@@ -62,7 +62,7 @@ def _rough(probes: Probes, part: slice, rows: NarrowRows) -> Single:
     values, which = probes.values[part].astype(np.float32), probes.which[part]
     masks, which = np.unique(which, return_inverse=True)
     seen = [np.flatnonzero(probes.masks[mask]) for mask in masks]
-    by_mask = len(masks) <= FEW_MASKS or max(map(len, seen)) * MOST <= rows.shape[1]
+    by_mask = len(masks) <= FEW_MASKS or max(map(len, seen)) * SHARE <= rows.shape[1]
     found = np.empty((len(values), rows.shape[0]), dtype=np.float32)
     for i, block in enumerate(rows.blocks):
         out = found[:, i * BLOCK : i * BLOCK + block.shape[1]]
