@@ -129,11 +129,16 @@ def indexes(U: NDArray[np.float64], threads: int) -> Iterator[Built]:
     some = tuple(n for n in IVF if n <= lists)
     yield ours("flat", U, ())
     yield ours("ivf", U, some)
-    yield quantised(U, lists, some[-3:])
     other = hnswlib(U, HNSW, threads)
     if other is not None:
         yield other
     yield ours("hnsw", U, HNSW)
+    yield quantised(U, lists, some[-3:])
+
+
+def nearest(V: NDArray[np.float64], U: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The rows with the largest products."""
+    return np.stack([np.argpartition(-(U @ v), K)[:K] for v in V])
 
 
 def asked(ask: Ask, V: NDArray[np.float64]) -> tuple[NDArray[np.int64], float, float]:
@@ -161,8 +166,7 @@ def main() -> None:
     Q = masks.apply(T, masks.random(T, missing=MISSING, random_state=0))
     model = PosteriorCompleter(effort="fast").fit(P)
     V, U = model.transform(Q), P / np.linalg.norm(P, axis=1, keepdims=True)
-    true = np.argsort(-(T / np.linalg.norm(T, axis=1, keepdims=True)) @ U.T, axis=1, kind="stable")[:, :K]
-    exact = np.argsort(-V @ U.T, axis=1, kind="stable")[:, :K]
+    true, exact = nearest(T, U), nearest(V, U)
     print(f"all compared: recall of the complete rows' nearest {recall(exact, true):.3f}", flush=True)
     rows = []
     faiss.omp_set_num_threads(told.threads)
@@ -183,7 +187,8 @@ def main() -> None:
                         "recall_of_truth": recall(found, true),
                     }
                 )
-                print({key: value if isinstance(value, str) else round(value, 4) for key, value in rows[-1].items()})
+                said = [value if isinstance(value, str) else f"{value:.4g}" for value in rows[-1].values()]
+                print(" | ".join(said), flush=True)  # graphs take long: what is there can be read
         faiss.omp_set_num_threads(told.threads)
     print(table(rows))
 
