@@ -25,7 +25,7 @@ from simcomplete._posterior.all_rows.split import (
 )
 from simcomplete._posterior.candidates.copies import MAX_EXAMPLES
 from simcomplete._posterior.candidates.fitting import OTHERS, SIMULATED, STREAM_ABOVE_SEARCHED, STREAM_ABOVE_VALUES
-from simcomplete._posterior.candidates.model import BATCH, PASS_QUERIES, CandidateModel
+from simcomplete._posterior.candidates.model import BATCH, PASS_QUERIES, CandidateModel, Learnt
 from simcomplete._posterior.candidates.moments import RANK, WIDE
 from simcomplete._posterior.candidates.source import MAX_DRAWN_ROWS
 from simcomplete._posterior.centred import (
@@ -63,7 +63,9 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
     return from_rows(problem, settings, params)
 
 
-def from_candidates(problem: CandidatesQueries, settings: Settings, params: dict[str, Any]) -> Completion:
+def from_candidates(
+    problem: CandidatesQueries, settings: Settings, params: dict[str, Any], learnt: Learnt | None = None
+) -> Completion:
     """Complete queries by the candidates' model, calibrated on the queries' own masks.
 
     The candidates' rows of the factor are an array where there are few, else made when they are asked for.
@@ -74,7 +76,7 @@ def from_candidates(problem: CandidatesQueries, settings: Settings, params: dict
     own |= {"copies": looks_for_copies(params["copies"], centred), "prior": check_prior(params["prior"])}
     if centred:
         P, Q = centred_table(P), np.asarray(centred_rows(Q))
-    model, found = CandidateModel.fit_transform(P, Q, rng=settings.rng, centred=centred, **own)
+    model, found = CandidateModel.fit_transform(P, Q, rng=settings.rng, centred=centred, learnt=learnt, **own)
     found = without_constant_part(found) if centred else found
     below = found.u
     factor = np.concatenate([model.unit, below]) if model.in_memory else UnitRows(P, P.like(below, P.dtype))
@@ -144,10 +146,12 @@ def pair_spread(found: RowsCompletion, U: Matrix) -> PairSpread | None:
     return None if pairs is None else replace(pairs, vectors=U)
 
 
-def from_whole_rows(problem: AllRows, settings: Settings, params: dict[str, Any], whole: Mask) -> Completion:
+def from_whole_rows(
+    problem: AllRows, settings: Settings, params: dict[str, Any], whole: Mask, learnt: Learnt | None = None
+) -> Completion:
     """Complete rows with the complete ones among them as candidates; they stay where they are."""
     P, Q = HeldRows(problem.table[whole]), HeldRows(problem.table[~whole])
-    done = from_candidates(CandidatesQueries(P, Q, problem.measure), settings, params)
+    done = from_candidates(CandidatesQueries(P, Q, problem.measure), settings, params, learnt)
     n_p, factor, uncertainty = done.n_candidates, np.empty(problem.table.shape), np.zeros(problem.n)
     assert done.interval_model is not None and done.matrix.factor is not None  # there are enough to learn from
     factor[whole] = to_numpy(done.matrix.factor[:n_p, :])
