@@ -12,10 +12,10 @@ SITE = Path(__file__).parent.parent / "site"
 pytestmark = pytest.mark.skipif(not (SITE / "index.html").exists(), reason="the site is not built: make docs")
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 MISSING = "[...document.images].filter(image => !image.naturalWidth).map(image => image.src)"
-# What a reader on a screen of 1280 pixels would have to scroll: code, tables and formulae that are wider than the text.
+# What needs scrolling on a screen of 1280 pixels: code, tables and formulae that are wider than the text.
 CUT = """[...document.querySelectorAll("article pre, article .table-wrapper, article .math-block")]
     .filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.innerText.slice(0, 200))"""
-# Levels of headings that are left out, pictures without a text instead, but for thumbnails that stand beside their title.
+# Levels of headings that are left out; pictures without alternative text, but for thumbnails beside their title.
 UNCLEAR = """(() => {
     const levels = [...document.querySelectorAll("article :is(h1, h2, h3, h4, h5)")].map(one => +one.tagName[1]);
     const wrong = levels.filter((level, at) => level > (at ? levels[at - 1] : 0) + 1).map(level => "h" + level);
