@@ -14,12 +14,12 @@ from simcomplete._rows.xp import Array
 from simcomplete._similarity.measure import Measure
 from simcomplete.errors import InputError
 
-Rows = CandidatesQueries | AllRows
+RowProblem = CandidatesQueries | AllRows
 
 
 def changed_problem(
-    given: Rows, center: Center, scale: Scale, biases: Any
-) -> tuple[Rows, Callable[[Completion], Completion]]:
+    given: RowProblem, center: Center, scale: Scale, biases: Any
+) -> tuple[RowProblem, Callable[[Completion], Completion]]:
     """The same problem with its values changed as asked for, and what tells the result of it."""
     if biases is None:
         problem, scaling = scaled_problem(given, center, scale)
@@ -37,7 +37,7 @@ def changed_problem(
     return left, lambda done: with_biases(done, fitted, given)
 
 
-def scaled_problem(problem: Rows, center: Center, scale: Scale) -> tuple[Rows, FeatureScaling]:
+def scaled_problem(problem: RowProblem, center: Center, scale: Scale) -> tuple[RowProblem, FeatureScaling]:
     """The same problem with its features centred and scaled as candidates (or all rows) have them.
 
     Candidates outside memory stay there, and are changed when they are read.
@@ -50,7 +50,7 @@ def scaled_problem(problem: Rows, center: Center, scale: Scale) -> tuple[Rows, F
     return replace(problem, candidates=scaling.of(problem.candidates), queries=queries), scaling
 
 
-def with_scaling(done: Completion, scaling: FeatureScaling, given: Rows) -> Completion:
+def with_scaling(done: Completion, scaling: FeatureScaling, given: RowProblem) -> Completion:
     """A result that says how its features were changed, and holds the rows as they were given."""
     model = done.model
     if hasattr(model, "tables"):  # for values of rows, which are given in the units they came in

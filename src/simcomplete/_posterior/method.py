@@ -15,7 +15,7 @@ from simcomplete._method.settings import Settings
 from simcomplete._method.spec import Method, Sizes
 from simcomplete._posterior.all_rows.hidden_values import MAX_SCORED
 from simcomplete._posterior.all_rows.packing import BLOCK
-from simcomplete._posterior.all_rows.scored_pairs import Watch
+from simcomplete._posterior.all_rows.scored_pairs import HoldoutCallback
 from simcomplete._posterior.all_rows.select import CHOSEN_ON, RANKS, RowsCompletion
 from simcomplete._posterior.all_rows.split import (
     MIN_COMPLETE_ROWS,
@@ -92,7 +92,9 @@ def from_candidates(problem: CandidatesQueries, settings: Settings, params: dict
     )
 
 
-def from_rows(problem: AllRows, settings: Settings, params: dict[str, Any], watch: Watch | None = None) -> Completion:
+def from_rows(
+    problem: AllRows, settings: Settings, params: dict[str, Any], watch: HoldoutCallback | None = None
+) -> Completion:
     """Complete rows of which every one may be incomplete: by the complete ones, or by a model of all (`mix_rows`)."""
     whole = candidates_among(problem.table)
     if whole is not None:

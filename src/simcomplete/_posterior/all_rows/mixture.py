@@ -21,10 +21,10 @@ from simcomplete._posterior.all_rows.members import RATIOS, FeatureUnits, OverFe
 from simcomplete._posterior.all_rows.packing import IncompleteRows, Scaling
 from simcomplete._posterior.all_rows.pair_errors import DIRECTIONS, PairErrors, common_directions
 from simcomplete._posterior.all_rows.scored_pairs import (
+    HoldoutCallback,
     HoldoutResult,
     RowMoments,
     ScoredPairs,
-    Watch,
     drawn_others,
 )
 from simcomplete._posterior.all_rows.select import CHOSEN_ON, ENDED_EARLY, RowsCompletion, RowsSetting
@@ -127,7 +127,7 @@ def mix_rows(
     masks: Mask | None,
     limits: Limits,
     tilt: bool,
-    watch: Watch | None = None,
+    watch: HoldoutCallback | None = None,
 ) -> RowsCompletion:
     """Put a stack beside a single model of the same rows; the single model alone where there is too little to learn.
 
@@ -167,7 +167,7 @@ def _mixed(
     fits: MemberFits,
     rng: np.random.Generator,
     tilt: bool,
-    watch: Watch | None = None,
+    watch: HoldoutCallback | None = None,
 ) -> RowsCompletion:
     members = fits.fit(lost.X, HOLDOUT_STEPS, None)
     first = members[0].model.with_local(lost.X, rng)  # type: ignore[attr-defined]
