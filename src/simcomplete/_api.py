@@ -86,7 +86,7 @@ def complete(
         distribution's), so that features in large units do not dominate. Features that are constant or missing
         throughout are divided by 1. `done.scaling` has the numbers; new rows are transformed with the same ones.
     min_overlap : int
-        Pairs with fewer common features count as no evidence.
+        Pairs with fewer common features have similarity 0 and no evidence.
     epsilon, positive : float, bool
         Options of the paper: smooth zero vectors; map scores to (0, 1]. See `sc.overlap_similarity`.
     unit_diagonal, keep_candidates, clip : bool

@@ -185,7 +185,8 @@ def rank(S: ArrayLike | None = None, *, factor: ArrayLike | None = None) -> int:
     [[1, 1], [1, 1]] has the eigenvalues 2 and 0; it is v v^T with v = (1, 1).
 
     >>> from simcomplete import metrics
-    >>> metrics.rank([[1, 1], [1, 1]]), metrics.rank(factor=[[1], [1]]), metrics.rank([[1, 0], [0, 1e-9]])
+    >>> rank = metrics.rank
+    >>> rank([[1, 1], [1, 1]]), rank(factor=[[1], [1]]), rank([[1, 0], [0, 1e-9]])
     (1, 1, 2)
     """
     if (S is None) == (factor is None):
