@@ -72,7 +72,7 @@ def test_the_slope_has_no_gradient_left():
     rng = np.random.default_rng(1)
     t = rng.exponential(size=60)
     ratios = np.exp(0.4 * t) * rng.chisquare(1, 60)
-    ratios[:2] *= 200
+    ratios[:2] *= 100
 
     def gradient(found):
         gap = np.minimum(ratios / np.exp(found[0] + found[1] * t), 25) - 1
