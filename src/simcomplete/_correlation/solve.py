@@ -28,6 +28,10 @@ from simcomplete.errors import InputError
 
 ROUNDING = 1e-12  # no entry is asked to be more exact, whatever the weight of its row
 SLOW = 1e-6  # from 1, that an entry may be held for multipliers to be huge
+PROVED, NOTHING = (
+    1e-6,
+    1e-12,
+)  # a gap so small, as a share or next to the largest weight, is an optimum, as any run ends
 BY_ELEMENT = 1e-8  # how exact an augmented Lagrangian is asked to be; Newton's method on the dual comes further
 
 
@@ -176,17 +180,24 @@ def by_element(given: Given, conditions: Constraints, tol: float, limits: Limits
     tol = BY_ELEMENT if conditions.bounded or conditions.held.any() else max(tol, BY_ELEMENT)
     ended: Any
     X, Z, ended = solve_by_splitting(problem, given.values, np.zeros((n, n)), tol, limits)
+    proofs = [Z]  # every one is a proof, and the best is taken
     if ended.status.code == "max_iter":  # weights of very different size are slow to split
         point, ended = augmented(problem, X, Z, tol, limits)
         X, Z = point.X, point.Z
+        proofs += [Z] if point.proof is None else [Z, point.proof]
     if ended.status.code == "infeasible":
         raise contradiction(Z, conditions, given.source.labels)
     X = with_diagonal(psd_part(X - inside * np.eye(n))[0], np.full(n, 1 - inside)) + inside * np.eye(n)
     if ended.status.ok:  # else a valid matrix comes first, as above
         X = np.clip(X, conditions.low, conditions.high)
     X[np.diag_indices(n)] = 1.0
-    lower = Weighted(given.values, h2, conditions.low, conditions.high, a).bound(Z)
-    return _ended(given.values * top, X, 2 * problem.objective(X) * top**2, 2 * lower * top**2, ended, None)
+    wanted = Weighted(given.values, h2, conditions.low, conditions.high, a)
+    lower = max(wanted.bound(Z) for Z in proofs)
+    done = _ended(given.values * top, X, 2 * problem.objective(X) * top**2, 2 * lower * top**2, ended, None)
+    exact = not (conditions.bounded or conditions.held.any())  # then X is valid however the run ended
+    if exact and not done.status.ok and done.proof.gap <= max(PROVED * done.proof.objective, NOTHING * top**2):
+        return replace(done, status=replace(done.status, code="optimal", ok=True))
+    return done
 
 
 def _dual(G: Matrix, b: Vector, tol: float, limits: Limits, held: Any, start: Vector | None) -> tuple[Matrix, Any]:
