@@ -17,8 +17,8 @@ rng = np.random.default_rng(0)
 records = load_breast_cancer(as_frame=True).data
 again = rng.choice(len(records), 30, replace=False)  # thirty records were entered twice
 table = pd.concat([records, records.iloc[again]], ignore_index=True)
-table = table.mask(rng.random(table.shape) < 0.3)  # and three fields in ten are left out
-print(f"{len(table)} rows, rows without a gap: {int(table.notna().all(axis=1).sum())}")
+table = table.mask(rng.random(table.shape) < 0.3)  # 30 percent of all fields are empty
+print(f"{len(table)} rows, complete rows: {int(table.notna().all(axis=1).sum())}")
 print(f"exact duplicates by pandas: {int(table.duplicated().sum())}")
 
 # %%
@@ -30,16 +30,15 @@ print(f"found {len(found.pairs)} pairs, {right} of the {len(true_pairs)} true on
 print(f"smallest probability among them: {found.probability.min():.3f}")
 
 # %%
-# The surest pair, side by side: equal where both are known.
+# The most probable pair: the values are equal where both are known.
 a, b = found.pairs[int(np.argmax(found.probability))]
 print(table.iloc[[a, b], :6].T.round(3).to_string())
 
 everything = sc.duplicates(table.to_numpy(), above=0.01)
-plt.figure(figsize=(6, 3.4))
 truth = np.array([(int(a), int(b)) in true_pairs for a, b in everything.pairs], bool)
-plt.hist(
-    [everything.probability[truth], everything.probability[~truth]], bins=20, stacked=True, label=["the same", "not"]
-)
-plt.xlabel("P(same)")
-plt.ylabel("pairs")
-plt.legend()
+groups = [everything.probability[truth], everything.probability[~truth]]
+figure, axis = plt.subplots(figsize=(6, 3.4))
+axis.hist(groups, bins=20, stacked=True, label=["the same record", "different records"])
+axis.set(xlabel="probability that both are the same record", ylabel="pairs of rows")
+axis.legend()
+figure.tight_layout()

@@ -30,10 +30,10 @@ for level in levels:
     inside = (low <= exact) & (exact <= high)
     everywhere.append(inside.mean())
     nearest.append(np.take_along_axis(inside, top, axis=1).mean())
-    print(f"level {level:.2f}: all pairs {everywhere[-1]:.3f}, the predicted ten nearest {nearest[-1]:.3f}")
+    print(f"level {level:.2f}: all {everywhere[-1]:.3f}, ten nearest {nearest[-1]:.3f}")
 
 # %%
-# One query: its ten predicted nearest with their intervals, and the truth.
+# Left: the shares above. Right: the ten predicted nearest of one query, with their intervals and the true similarities.
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6))
 left.plot([0.45, 1], [0.45, 1], color="gray", linewidth=1)
 left.plot(levels, everywhere, "o-", label="all pairs")
@@ -42,7 +42,8 @@ left.set(xlabel="level", ylabel="coverage")
 left.legend()
 low, high = done.interval(0.9)
 row, order = 0, top[0]
-right.vlines(range(10), low[row, order], high[row, order], linewidth=5, alpha=0.4, label="90 % interval")
+ends = low[row, order], high[row, order]
+right.vlines(range(10), *ends, linewidth=5, alpha=0.4, label="90 % interval")
 right.plot(range(10), estimate[row, order], "o", label="estimate")
 right.plot(range(10), exact[row, order], "kx", label="truth")
 right.set(xlabel="rank", ylabel="similarity")

@@ -21,15 +21,15 @@ complete = load_digits().data[:300]
 X = sc.masks.apply(complete, sc.masks.random(complete, missing=0.7))
 
 # %%
-# Without ground truth, on your own data: known values of the rows left out are hidden, and the similarities with
-# the fitted rows are compared with those over everything known. The exact solver needs no step.
-blind = GridSearchCV(SMCNN(), {"rank": RANKS, "penalty": POWERS}, scoring=hidden_value_scorer(), cv=3).fit(X)
+# Without ground truth, on your own data: some known values of the validation rows are hidden, and their similarities
+# with the fitted rows are compared with those before hiding. The exact solver needs no step.
+grid = {"rank": RANKS, "penalty": POWERS}
+blind = GridSearchCV(SMCNN(), grid, scoring=hidden_value_scorer(), cv=3).fit(X)
 print(f"without truth: {blind.best_params_}, relative error {-blind.best_score_:.2f}")
 
 # %%
 # With ground truth as y, the same grid: how good was that choice?
-known = GridSearchCV(SMCNN(), {"rank": RANKS, "penalty": POWERS}, scoring=relative_error_scorer(), cv=3)
-known.fit(X, complete)
+known = GridSearchCV(SMCNN(), grid, scoring=relative_error_scorer(), cv=3).fit(X, complete)
 scores = known.cv_results_["mean_test_score"]
 print(f"with truth:    {known.best_params_}, relative error {-known.best_score_:.2f}")
 for penalty in POWERS:
@@ -43,12 +43,12 @@ print(f"               the choice made without it: {-scores[blind.best_index_]:.
 
 # %%
 # The paper's protocol: gradient descent, its step on the grid too, and one split in which all rows are fitted and
-# scored together. Steps of 0.01 and more do not converge here (the limit is 1 / (4 lambda_max)); such a run ends with a
-# warning and a status that say so, and its score shows it.
+# scored together. Steps of 0.01 and more do not converge here (the limit is 1 / (4 lambda_max)): such a run ends
+# with a warning and a poor score.
 rows = np.arange(len(X))
 descent = GridSearchCV(
     SMCNN(solver="descent", max_iter=40),
-    {"rank": RANKS, "penalty": POWERS, "step": POWERS},
+    {**grid, "step": POWERS},
     scoring=relative_error_scorer(),
     cv=[(rows, rows)],
 )
@@ -56,4 +56,4 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", sc.errors.NotConvergedWarning)
     descent.fit(X, complete)
 print(f"by descent:    {descent.best_params_}, relative error {-descent.best_score_:.2f}")
-print(f"               {descent.best_estimator_.completion_.status}")
+print(f"               status: {descent.best_estimator_.completion_.status.code}")

@@ -25,28 +25,28 @@ scores = {name: [] for name in names}
 def clustered(S):
     """Return how well clusters of an affinity agree with the kinds of wine."""
     affinity = np.clip((1 + S) / 2, 0, 1)
-    found = SpectralClustering(3, affinity="precomputed", random_state=0).fit_predict(affinity)
-    return adjusted_rand_score(label, found)
+    model = SpectralClustering(3, affinity="precomputed", random_state=0)
+    return adjusted_rand_score(label, model.fit_predict(affinity))
 
 
 # %%
-# Every row loses the same share of its values, at random.
+# The same share of the values of every row is hidden at random.
 for rate in rates:
-    gaps = sc.masks.apply(X, sc.masks.random(X, missing=rate, random_state=0)) if rate else X
-    scaled = StandardScaler().fit_transform(gaps)
-    filled = SimpleImputer().fit_transform(scaled)
-    done = sc.complete(scaled) if rate else None
-    scores["mean, then cosine"].append(clustered(pairwise.cosine_similarity(filled)))
+    seen = sc.masks.random(X, missing=rate, random_state=0)
+    scaled = StandardScaler().fit_transform(sc.masks.apply(X, seen))
+    by_mean = pairwise.cosine_similarity(SimpleImputer().fit_transform(scaled))
+    scores["mean, then cosine"].append(clustered(by_mean))
     scores["overlap cosine"].append(clustered(sc.overlap_similarity(scaled)))
-    scores["completed"].append(clustered(done.similarity() if rate else pairwise.cosine_similarity(filled)))
-    print(f"{rate:.0%} missing: " + ", ".join(f"{name} {scores[name][-1]:.2f}" for name in names))
+    scores["completed"].append(clustered(sc.complete(scaled).similarity() if rate else by_mean))
+    latest = ", ".join(f"{name} {scores[name][-1]:.2f}" for name in names)
+    print(f"{rate:.0%} missing: {latest}")
 
 # %%
 # Agreement with the true kinds of wine; 1 is perfect.
-plt.figure(figsize=(6, 3.6))
+figure, axis = plt.subplots(figsize=(6, 3.6))
 for name in names:
-    plt.plot(rates, scores[name], "o-", label=name)
-plt.xlabel("share of values missing")
-plt.ylabel("adjusted Rand index")
-plt.legend()
-print(f"mean over the rates: { ({name: round(float(np.mean(s)), 2) for name, s in scores.items()}) }")
+    axis.plot(rates, scores[name], "o-", label=name)
+    print(f"{name}: mean over the rates {np.mean(scores[name]):.2f}")
+axis.set(xlabel="share of values missing", ylabel="adjusted Rand index")
+axis.legend()
+figure.tight_layout()

@@ -22,13 +22,14 @@ print(f"smallest eigenvalue of pandas' corr(): {np.linalg.eigvalsh(pairwise)[0]:
 # %%
 # The nearest valid matrix, positive definite so that a Cholesky factor exists.
 repair = sc.nearest_correlation(pairwise, min_eigenvalue=1e-4)
-print(f"after the repair: {np.linalg.eigvalsh(repair.matrix)[0]:.4f}, distance {repair.distance:.3f}")
+print(f"after the repair: {np.linalg.eigvalsh(repair.matrix)[0]:.4f}")
+print(f"distance of the repaired matrix: {repair.distance:.3f}")
 print(f"Cholesky factor of shape {repair.cholesky().shape}")
 for move in repair.moved[:3]:
     print(f"{move.row} and {move.column}: {move.before:.2f} becomes {move.after:.2f}")
 
 # %%
-# Estimated from the returns with gaps instead: valid as well, with an interval for every entry.
+# An estimate from the returns with gaps is valid as well, and has an interval for every entry.
 estimate = sc.correlation(gaps)
 
 
@@ -38,10 +39,11 @@ def error(matrix):
     return np.sqrt(np.mean((np.asarray(matrix) - truth.to_numpy())[off] ** 2))
 
 
-matrices = {"pandas' corr()": pairwise, "repaired": repair.matrix, "sc.correlation": estimate.matrix}
+matrices = {"truth": truth, "pandas' corr()": pairwise}
+matrices |= {"repaired": repair.matrix, "sc.correlation": estimate.matrix}
 figure, axes = plt.subplots(1, 4, figsize=(11, 3.2), sharey=True)
-for axis, (name, matrix) in zip(axes, {"truth": truth, **matrices}.items(), strict=True):
+for axis, (name, matrix) in zip(axes, matrices.items(), strict=True):
     image = axis.imshow(np.asarray(matrix), cmap="RdBu_r", vmin=-1, vmax=1)
-    axis.set(title=name if name == "truth" else f"{name}\nerror {error(matrix):.3f}", xticks=[], yticks=[])
+    axis.set(title=f"{name}\nerror {error(matrix):.3f}", xticks=[], yticks=[])
     print(f"{name:<16} error {error(matrix):.4f}")
 bar = figure.colorbar(image, ax=axes, shrink=0.8)

@@ -1,6 +1,6 @@
 """
-Fill in missing values, and say how sure they are
-=================================================
+Fill in missing values, with their uncertainty
+==============================================
 
 ``PosteriorImputer`` works like scikit-learn's imputers. It also returns a standard deviation for every value, and
 random draws for multiple imputation, so that later steps can account for the uncertainty.
@@ -22,24 +22,24 @@ imputer.fit(X)
 values, std = imputer.impute(X, return_std=True)
 
 # %%
-# Errors in standard deviations of each feature, beside other imputers. KNNImputer gets scaled features, as it should.
+# Errors in units of the standard deviation of each feature, beside other imputers. KNNImputer needs scaled features.
 scale = truth.std().to_numpy()
 center = truth.mean().to_numpy()
 scaled = (X.to_numpy() - center) / scale
 others = {"mean": SimpleImputer(), "nearest neighbours": KNNImputer()}
-errors = {name: each.fit_transform(scaled) * scale + center for name, each in others.items()} | {"posterior": values}
-for name, found in errors.items():
+filled = {name: each.fit_transform(scaled) * scale + center for name, each in others.items()}
+for name, found in {**filled, "posterior": values}.items():
     gap = ((np.asarray(found) - truth.to_numpy()) / scale)[missing]
     print(f"{name:<20} root mean square error {np.sqrt(np.mean(gap**2)):.3f}")
 
 # %%
 # Are the standard deviations right? Nine errors in ten should be within 1.645 of them.
-truth_lost, value_lost, std_lost = (np.asarray(each)[missing] for each in (truth, values, std))
-inside = np.abs(truth_lost - value_lost) <= 1.645 * std_lost
+values, std = np.asarray(values), np.asarray(std)
+inside = np.abs(truth.to_numpy() - values)[missing] <= 1.645 * std[missing]
 print(f"inside the 90 % interval: {inside.mean():.3f}")
 
 # %%
-# A mean over multiple imputations, pooled by Rubin's rules: its error includes what is not known.
+# A mean over multiple imputations, pooled by Rubin's rules: its error includes that of the missing values.
 draws = imputer.sample(X, n=20, random_state=0)
 means = [np.asarray(draw)[:, 0].mean() for draw in draws]
 variances = [np.asarray(draw)[:, 0].var() / len(truth) for draw in draws]
@@ -48,8 +48,8 @@ print(f"mean radius {pooled.estimate:.2f}, the truth {truth.iloc[:, 0].mean():.2
 
 column = missing[:, 2]
 show = np.flatnonzero(column)[:60]
-plt.figure(figsize=(6, 4))
-plt.errorbar(truth.iloc[show, 2], np.asarray(values)[show, 2], 1.645 * np.asarray(std)[show, 2], fmt="o", alpha=0.6)
-plt.axline((60, 60), slope=1, color="gray")
-plt.xlabel("true mean perimeter")
-plt.ylabel("filled in, with 90 % interval")
+figure, axis = plt.subplots(figsize=(6, 4))
+axis.errorbar(truth.iloc[show, 2], values[show, 2], 1.645 * std[show, 2], fmt="o", alpha=0.6)
+axis.axline((60, 60), slope=1, color="gray")
+axis.set(xlabel="true mean perimeter", ylabel="filled in, with 90 % interval")
+figure.tight_layout()

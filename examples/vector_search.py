@@ -34,7 +34,7 @@ index.add(model.candidates_.astype(np.float32))
 # The same index, searched with different vectors. The true nearest are those of the complete queries.
 nearest = index.search(unit(truth).astype(np.float32), 10)[1]
 kinds = {
-    "NaN as it is": Q,
+    "NaN unchanged": Q,
     "filled with zeros": unit(np.nan_to_num(Q)),
     "filled with means": unit(np.where(np.isnan(Q), P.mean(axis=0), Q)),
     "KNNImputer": unit(KNNImputer().fit(P).transform(Q)),
@@ -45,13 +45,14 @@ for name, vectors in kinds.items():
     ids = index.search(vectors.astype(np.float32), 10)[1]
     found[name] = sc.index.recall(ids, nearest)
     print(f"  {name:<20} {found[name]:6.1%} of the true ten nearest")
-print(f"  {'model.search(Q)':<20} {sc.index.recall(model.search(Q, 10).ids, nearest):6.1%}, without an index")
+share = sc.index.recall(model.search(Q, 10).ids, nearest)
+print(f"  {'model.search(Q)':<20} {share:6.1%}, without an index")
 
 # %%
 # ``attach`` keeps a model and an index together: ids, payloads, rows that are added or removed, and scores in float64.
 held = model.attach(sc.stores.FaissStore())
 print(held.search(Q[:2], k=3).ids)
-plt.figure(figsize=(6, 3))
-plt.barh(list(found), list(found.values()))
-plt.xlabel("share of the true ten nearest")
-plt.tight_layout()
+figure, axis = plt.subplots(figsize=(6, 3))
+axis.barh(list(found), list(found.values()))
+axis.set(xlabel="share of the true ten nearest")
+figure.tight_layout()

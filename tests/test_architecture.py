@@ -186,13 +186,27 @@ def test_import_is_light():
 SHARED_NAMES = {"run", "work", "register", "complete", "methods", "search", "load", "read", "nearest"}
 
 
+def top_level_names(body):
+    """Functions, classes and types of a module. Constants (LIMIT) are numbers of their own module, and may recur."""
+    for node in body:
+        if isinstance(node, ast.If):
+            yield from top_level_names(node.body)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names = [node.name]
+        else:
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            names = [
+                name for target in targets if (name := getattr(target, "id", "")).strip("_") and not name.isupper()
+            ]
+        yield from () if isinstance(node, ast.If) else (name for name in names if not name.startswith("_"))
+
+
 def test_a_name_has_one_meaning():
-    """No two modules define a function or class of the same name, those in SHARED_NAMES apart."""
+    """No two modules define a function, a class or a type of the same name, those in SHARED_NAMES apart."""
     places = {}
     for path in FILES:
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
-                places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+        for name in top_level_names(ast.parse(path.read_text(encoding="utf-8")).body):
+            places.setdefault(name, []).append(str(path.relative_to(ROOT)))
     twice = {name: where for name, where in places.items() if len(where) > 1 and name not in SHARED_NAMES}
     assert not twice
 

@@ -1,5 +1,6 @@
 """The sources of the site: every public name is in its reference, every page is reachable, its examples run."""
 
+import ast
 import importlib
 import re
 from pathlib import Path
@@ -83,3 +84,46 @@ def test_examples_have_a_title_and_are_short():
         assert len(lines) < 60, path.name
         assert lines[0] == '"""' and set(lines[2]) == {"="} and len(lines[1]) == len(lines[2]), path.name
     assert len(list((ROOT / "examples").glob("*.py"))) >= 10
+
+
+def cells(source):
+    """The cells of an example, each as the list of its statements."""
+    found = [[]]
+    for statement in ast.parse(source).body:
+        lines = source.splitlines()
+        if found[-1] and "# %%" in lines[found[-1][-1].end_lineno - 1 : statement.lineno - 1]:
+            found.append([])
+        found[-1].append(statement)
+    return found
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_examples_show_no_object_and_fit_their_boxes(path):
+    source = path.read_text(encoding="utf-8")
+    assert len(cells(source)) == source.count("\n# %%\n") + 1 > 1
+    # A notebook and the site print the value of the last expression: of a call of matplotlib, an object's address.
+    quiet = {"print", "tight_layout", "cleanup", "add"}
+    for statements in cells(source):
+        last = statements[-1]
+        if isinstance(last, ast.Expr):
+            function = last.value.func
+            assert getattr(function, "id", getattr(function, "attr", None)) in quiet, ast.unparse(last)
+    # The text of a page is as wide as 96 letters of its code.
+    after = source.index('"""', 3)
+    code = [line for line in source[after:].splitlines() if not line.startswith("#")]
+    assert max(map(len, code)) <= 96
+
+
+def code_of(text):
+    """The lines of code of a page: fenced blocks, and indented ones."""
+    fence = None
+    for line in text.splitlines():
+        if line.startswith("```"):
+            fence = line if fence is None else None
+        elif (fence and "{" not in fence) or (fence is None and re.match(r" {4}\S", line)):
+            yield line
+
+
+def test_code_of_pages_fits_its_boxes():
+    for page in [*DOCS.glob("*.md"), *(DOCS / "methods").glob("*.md"), ROOT / "CONTRIBUTING.md"]:
+        assert not [line for line in code_of(page.read_text(encoding="utf-8")) if len(line) > 100], page.name

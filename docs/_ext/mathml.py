@@ -1,12 +1,25 @@
 """Formulae as MathML, which browsers draw themselves: no script, no font, no picture."""
 
+import html
+import re
+import unicodedata
+
 from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
 
+IDENTIFIER = re.compile(r"<mi>(&#x[0-9A-F]+;)</mi>")
+
+
+def operator(match):
+    """A sign that the converter takes for an identifier, such as that of positive semi-definite, as an operator."""
+    sign = html.unescape(match[1])
+    mathematical = unicodedata.category(sign) == "Sm" and sign not in "∞∅"
+    return f"<mo>{match[1]}</mo>" if mathematical else match[0]
+
 
 def mathml(node, display):
-    """The formula as MathML; the bars of a norm are as high as letters, also where they have an index."""
-    text = convert(node.astext(), display=display)
+    """The formula as MathML; signs have the space of operators, and the bars of a norm the height of letters."""
+    text = IDENTIFIER.sub(operator, convert(node.astext(), display=display))
     return text.replace("<mo>&#x02016;</mo>", '<mo stretchy="false">&#x02016;</mo>')
 
 

@@ -20,10 +20,10 @@ from simcomplete.errors import InputError
 
 __all__ = ["apply", "by_value", "random", "square", "stripes"]
 
-Seed: TypeAlias = int | np.random.Generator | None
+RandomState: TypeAlias = int | np.random.Generator | None
 
 
-def random(X: ArrayLike, missing: float = 0.8, random_state: Seed = 0) -> Mask:
+def random(X: ArrayLike, missing: float = 0.8, random_state: RandomState = 0) -> Mask:
     """Hide exactly ``round(missing * d)`` features of every row, all equally likely.
 
     Parameters
@@ -51,7 +51,9 @@ def random(X: ArrayLike, missing: float = 0.8, random_state: Seed = 0) -> Mask:
     return _draw(n, d, round(_share(missing) * d), rng)
 
 
-def square(X: ArrayLike, missing: float = 0.8, shape: tuple[int, int] | None = None, random_state: Seed = 0) -> Mask:
+def square(
+    X: ArrayLike, missing: float = 0.8, shape: tuple[int, int] | None = None, random_state: RandomState = 0
+) -> Mask:
     """Hide one rectangle of pixels per row, as square as possible, at a random position in the image.
 
     Parameters
@@ -93,7 +95,7 @@ def stripes(
     X: ArrayLike,
     missing: float = 0.8,
     shape: tuple[int, int] | None = None,
-    random_state: Seed = 0,
+    random_state: RandomState = 0,
     direction: str = "horizontal",
 ) -> Mask:
     """Hide whole lines of pixels: ``round(missing * lines)`` distinct ones per row, all equally likely.
@@ -127,7 +129,7 @@ def stripes(
     return np.broadcast_to(spread, (n, rows, cols)).reshape(n, d)
 
 
-def by_value(X: ArrayLike, missing: float = 0.8, random_state: Seed = 0, *, strength: float = 1.0) -> Mask:
+def by_value(X: ArrayLike, missing: float = 0.8, random_state: RandomState = 0, *, strength: float = 1.0) -> Mask:
     """Hide ``round(missing * d)`` features of every row, large values more likely than small ones.
 
     Values that are missing because of their size ("missing not at random") bias every method that uses only the

@@ -28,7 +28,7 @@ from simcomplete.metrics import recall_at, relative_squared_error
 __all__ = ["SimilarityScorer", "hidden_value_scorer", "recall_scorer", "relative_error_scorer"]
 
 ScoreKind = Literal["error", "recall"]
-Pairs = Literal["new", "fitted"]
+PairKind = Literal["new", "fitted"]
 SampleArray = NDArray[Any]
 
 
@@ -51,7 +51,7 @@ class SimilarityScorer:
     """
 
     score: ScoreKind = "error"
-    pairs: Pairs = "new"
+    pairs: PairKind = "new"
     k: float = 0.2
     missing: float | None = None
     random_state: int = 0
@@ -90,7 +90,7 @@ class SimilarityScorer:
         return float(recall_at(S_hat, S, self.k))
 
 
-def relative_error_scorer(*, pairs: Pairs = "new") -> SimilarityScorer:
+def relative_error_scorer(*, pairs: PairKind = "new") -> SimilarityScorer:
     """Negative relative squared error of `simcomplete.metrics`; `y` has the complete rows.
 
     Parameters
@@ -117,7 +117,7 @@ def relative_error_scorer(*, pairs: Pairs = "new") -> SimilarityScorer:
     return SimilarityScorer("error", pairs)
 
 
-def recall_scorer(k: float = 0.2, *, pairs: Pairs = "new") -> SimilarityScorer:
+def recall_scorer(k: float = 0.2, *, pairs: PairKind = "new") -> SimilarityScorer:
     """Share of the true k most similar rows that are found; `y` has the complete rows.
 
     Parameters
@@ -147,7 +147,12 @@ def recall_scorer(k: float = 0.2, *, pairs: Pairs = "new") -> SimilarityScorer:
 
 
 def hidden_value_scorer(
-    missing: float = 0.5, *, score: ScoreKind = "error", pairs: Pairs = "fitted", k: float = 0.2, random_state: int = 0
+    missing: float = 0.5,
+    *,
+    score: ScoreKind = "error",
+    pairs: PairKind = "fitted",
+    k: float = 0.2,
+    random_state: int = 0,
 ) -> SimilarityScorer:
     """Score without ground truth: hide known values and compare with the similarities over all known values.
 

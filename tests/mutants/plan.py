@@ -43,12 +43,16 @@ TESTS = {
     "_posterior/incomplete_rows": ["tests/posterior/test_known_posterior_method.py"],
     "_posterior/method": [
         "tests/posterior/test_known_posterior_method.py",
+        "tests/posterior/test_known_memory.py",
         "tests/method/test_memory.py::test_the_table_in_the_documentation_is_that_of_the_registry",
     ],
     "_posterior/shared/lengths": ["tests/posterior/shared"],
     "_posterior/similarities": ["tests/posterior/similarities/test_known_filter.py"],
     "_posterior/similarities/given": ["tests/posterior/test_known_posterior_method.py"],
-    "_posterior/similarities/calibrate": ["tests/posterior/similarities/test_known_calibration.py"],
+    **{
+        f"_posterior/similarities/{name}": ["tests/posterior/similarities/test_known_calibration.py"]
+        for name in ("calibrate", "filtering")
+    },
     "_posterior/all_rows": [
         "tests/posterior/all_rows/test_known_row_models.py",
         "tests/posterior/all_rows/test_known_holdout.py",
@@ -82,8 +86,13 @@ TESTS = {
         "tests/posterior/candidates/test_known_candidate_parts.py",
         "tests/posterior/shared/test_row_values.py",
     ],
-    "_posterior/candidates/copies": ["tests/posterior/candidates/test_copies.py"],
-    "_posterior/candidates/source_first": ["tests/posterior/candidates/test_copies.py"],
+    **{
+        f"_posterior/candidates/{name}": [
+            "tests/posterior/candidates/test_known_copies.py",
+            "tests/posterior/candidates/test_copies.py",
+        ]
+        for name in ("copies", "source_first")
+    },
     "_posterior/candidates/fitting": [
         "tests/posterior/candidates/test_known_candidate_model.py",
         "tests/posterior/candidates/test_streaming.py",
@@ -101,7 +110,10 @@ TESTS = {
         "tests/result/test_imputed.py",
         "tests/estimators/test_save.py",
     ],
-    "_posterior/candidates/layout": ["tests/estimators/test_save.py"],
+    "_posterior/candidates/layout": [
+        "tests/estimators/test_save.py",
+        "tests/posterior/candidates/test_copies.py::test_how_common_each_kind_of_copy_is_can_be_told",
+    ],
     "_posterior/layout": ["tests/estimators/test_save.py"],
     "_posterior/query": ["tests/result/test_new_queries.py"],
     "_posterior/values/layout": ["tests/estimators/test_save.py"],
@@ -139,6 +151,7 @@ TESTS = {
     "_result/archive": ["tests/result/test_known_store.py", "tests/result/test_store.py"],
     "_result/probabilities": ["tests/result/test_known_probabilities.py", "tests/result/test_probabilities.py"],
     "_result/pairs": ["tests/result/test_known_probabilities.py", "tests/result/test_probabilities.py"],
+    "_result/thresholds": ["tests/result/test_known_probabilities.py", "tests/result/test_probabilities.py"],
     "_result/top": [
         "tests/result/test_known_details.py",
         "tests/result/test_known_probabilities.py",

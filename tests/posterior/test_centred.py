@@ -41,6 +41,16 @@ def test_constant_rows_become_exactly_nothing():
     assert not Z[:2].any() and Z[2, 6] == 0 and np.isnan(Z[3]).all()
 
 
+@pytest.mark.parametrize(("d", "steps", "constant"), [(4, 20, True), (4, 24, False), (16, 32, True), (16, 36, False)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_what_rounding_leaves_of_a_constant_row(d, steps, constant, dtype):
+    """One of d values is so many times the precision larger than 1: (d - 1) / d of that remains. 8 sqrt(d) times the
+    precision may be rounding: 16 of 4 values (15 and 18 remain here), 32 of 16 (30 and 33.75)."""
+    X = np.ones((1, d), dtype=dtype)
+    X[0, 0] += dtype(steps * np.finfo(dtype).eps)
+    assert centred_rows(X).any() == (not constant)
+
+
 @pytest.mark.parametrize("effort", ["fast", "full", "best"])
 def test_candidates_and_queries(effort):
     X, hidden = correlated(0)

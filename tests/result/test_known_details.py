@@ -1,5 +1,6 @@
 """Details of results by hand: spreads of pairs, places of ties, values and restricted similarities, what is refused."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -146,6 +147,19 @@ def test_memory_of_values_is_asked_for_beforehand(monkeypatch):
     monkeypatch.setenv("SIMCOMPLETE_MEMORY", str(needed - 1))
     with pytest.raises(MemoryLimitError, match="2 x 3 values"):
         done.imputed([1, 5])
+
+
+@pytest.mark.parametrize(("bars", "each"), [(True, 2 + 6), (False, 2 + 6)])
+def test_memory_of_restricted_similarities_is_asked_for_beforehand(bars, each, monkeypatch):
+    """2 x 3 pairs of 8 numbers each (their similarity and spread, and 6 on the way), and 5 tables of 2 + 3 rows."""
+    done, needed = completion(), 8 * (each * 2 * 3 + 5 * (2 + 3) * 3)
+    if not bars:
+        done = replace(done, interval_model=None)
+    monkeypatch.setenv("SIMCOMPLETE_MEMORY", str(needed))
+    assert done.restricted(rows=[1, 5], cols=[0, 2, 3]).shape == (2, 3)
+    monkeypatch.setenv("SIMCOMPLETE_MEMORY", str(needed - 1))
+    with pytest.raises(MemoryLimitError, match="2 x 3 similarities over some features"):
+        done.restricted(rows=[1, 5], cols=[0, 2, 3])
 
 
 def test_intervals_are_drawn_of_queries_alone():

@@ -15,6 +15,7 @@ from simcomplete._result.pairs import OPEN, Pairs, edge_estimates, joint_levels,
 from simcomplete._result.probabilities import regression_of
 from simcomplete._result.recalibration import how_far, logistic, logit, of_place, of_threshold, regress, simulated_pairs
 from simcomplete._result.search import without_columns
+from simcomplete._result.thresholds import known_regression, threshold_regression
 from simcomplete._result.top import TopDraws
 from simcomplete.errors import InputError
 
@@ -114,14 +115,7 @@ def test_the_regression_has_the_least_penalised_loss(seed):
 def test_what_probabilities_are_regressed_on():
     p = np.array([[0.2, 0.9]])
     x = logit(p).ravel()
-    found = of_threshold(
-        p,
-        np.array(
-            [
-                [0.5],
-            ]
-        ),
-    )
+    found = of_threshold(p, np.array([[0.5]]))
     np.testing.assert_allclose(found, np.column_stack([x, [1, 1], [0, x[1]], np.log([0.5, 0.5])]))
     found = of_place(p, np.array([1.0, 2.0]), np.array([9.0, -1.0]))
     np.testing.assert_allclose(found, np.column_stack([x, [1, 1], (x + 5) ** 2 / 10, [0, np.log(2)], [4, -1]]))
@@ -215,6 +209,64 @@ def test_thresholds_are_regressed_on_simulated_pairs_that_are_open():
     b, far = regression_of(done, t)
     np.testing.assert_allclose(b, regress(X, y), rtol=1e-6)
     assert far == how_far(X, y, np.array(query))
+
+
+def simulated(n_queries, n):
+    """Simulated queries of which nothing is exact: every pair with one of n candidates is open."""
+    rng = np.random.default_rng(0)
+    vectors, residuals = 0.1 * rng.standard_normal((2, n_queries, 5))
+    ranked = RankedErrors(np.array([1.0]), np.linspace(-3, 3, 9)[None], residuals, vectors)
+    unit = rng.standard_normal((n, 5))
+    return IntervalModel(np.zeros(1), np.linspace(0, 3, 1001), ranked), unit / np.linalg.norm(unit, axis=1)[:, None]
+
+
+@pytest.mark.parametrize(("n_queries", "n", "known"), [(13, 23, False), (10, 30, True)])
+def test_thresholds_are_regressed_on_three_hundred_pairs_at_least(n_queries, n, known):
+    """13 x 23 = 299 pairs are too few, 10 x 30 = 300 are enough."""
+    assert (threshold_regression(*arguments(n_queries, n)) is not None) == known
+
+
+def arguments(n_queries, n, t=0.1):
+    model, unit = simulated(n_queries, n)
+    return model, t, unit
+
+
+def test_of_many_pairs_every_second_is_regressed_on():
+    """Of 400 x 310 = 124,000 pairs, 124,000 // 60,000 = 2: as if the pairs at odd places were not there."""
+    model, t, unit = arguments(400, 310)
+    estimate, truth = simulated_pairs(model.ranked, unit)
+    levels = np.linspace(0, 1, 201)
+    z = (levels - 0.5) * 6  # errors of every rank are uniform from -3 to 3 spreads
+    p = np.stack([1 - np.interp((t - S) / s, z, levels) for S, s in zip(estimate, model.ranked.spread, strict=True)])
+    assert ((p > 1e-4) & (p < 1 - 1e-4)).all()
+    some = np.arange(0, estimate.size, 2)
+    X = of_threshold(p.ravel()[some], np.repeat(model.ranked.spread, 310)[some])
+    y = (truth.ravel()[some] > t).astype(float)
+    b, far = threshold_regression(model, t, unit)
+    np.testing.assert_allclose(b, regress(X, y), rtol=1e-9)
+    assert far == how_far(X, y, some // 310)
+
+
+def test_thresholds_are_kept_and_the_oldest_forgotten():
+    known = {float(t): None for t in range(64)}
+    model, unit = simulated(2, 3)
+    assert known_regression(known, model, 5.0, lambda: 1 / 0) is None  # known already: nothing is read
+    assert known_regression(known, model, 0.5, lambda: unit) is None  # 6 pairs are few
+    assert list(known) == [*map(float, range(1, 64)), 0.5]  # 64 thresholds, the first is gone
+
+
+def test_where_no_simulated_query_has_k_candidates_places_stay_as_drawn():
+    """Each of three queries is one of three candidates: it has two others, and no place among the first three."""
+    rng = np.random.default_rng(0)
+    F = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    simulated = 0.8 * F
+    spread = np.sqrt(1 - 0.64)
+    ranked = RankedErrors(np.array([1.0]), np.linspace(-1, 1, 9)[None], 0.2 * F / spread, simulated)
+    model = IntervalModel(np.zeros(1), np.linspace(0, 2, 1001), ranked)
+    done = SimpleNamespace(matrix=SymmetricMatrix(factor=F), n_candidates=3)
+    np.testing.assert_array_equal(TopDraws(done, model, 3, 3).regression(), [1.0, 0.0, 0.0, 0.0, 0.0])
+    assert TopDraws(done, model, 2, 3).regression().shape == (5,)
+    assert (TopDraws(done, model, 2, 3).regression() != [1.0, 0.0, 0.0, 0.0, 0.0]).any()
 
 
 def test_both_halves_of_the_queries_are_asked():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simcomplete._result import views
+from simcomplete._result import validity, views
 from simcomplete._result.completion import Completion
 from simcomplete._result.intervals import IntervalModel, moved
 from simcomplete._result.matrix import SymmetricMatrix
@@ -133,3 +133,10 @@ def test_a_diagonal_that_cancels_is_refused_at_any_size(size):
         views.with_unit_diagonal(cancels)
     stays = views.with_unit_diagonal(SymmetricMatrix(size * np.array([[1.0, 0.5], [0.0, 0.0]]), np.array([1.0, -1.0])))
     np.testing.assert_allclose(stays.block(slice(0, 2), slice(0, 2)), np.eye(2), atol=1e-12)
+
+
+def test_the_deviation_of_a_single_candidate_from_the_form_alone():
+    """The candidate (3, 4) is (.6, .8) as a unit row, and (.6, .7) instead has a product with itself of .85."""
+    exact = CandidateRows(HeldRows(np.array([[3.0, 4.0]])), Measure())
+    for factor, expected in (([0.6, 0.8], 0.0), ([0.6, 0.7], 0.15)):
+        assert validity._frobenius(SymmetricMatrix(np.array([factor])), exact) == pytest.approx(expected, abs=1e-7)

@@ -10,16 +10,17 @@ from simcomplete._method.problem import AllRows, CandidatesQueries
 from simcomplete._method.spec import Extension
 from simcomplete._result.completion import Completion
 from simcomplete._rows.scaling import Center, FeatureScaling, Scale, check_scaling, learn_scaling
+from simcomplete._rows.source import read_by_block
 from simcomplete._rows.xp import Array
 from simcomplete._similarity.measure import Measure
 from simcomplete.errors import InputError
 
-Rows = CandidatesQueries | AllRows
+RowProblem = CandidatesQueries | AllRows
 
 
 def changed_problem(
-    given: Rows, center: Center, scale: Scale, biases: Any
-) -> tuple[Rows, Callable[[Completion], Completion]]:
+    given: RowProblem, center: Center, scale: Scale, biases: Any
+) -> tuple[RowProblem, Callable[[Completion], Completion]]:
     """The same problem with its values changed as asked for, and what tells the result of it."""
     if biases is None:
         problem, scaling = scaled_problem(given, center, scale)
@@ -37,20 +38,21 @@ def changed_problem(
     return left, lambda done: with_biases(done, fitted, given)
 
 
-def scaled_problem(problem: Rows, center: Center, scale: Scale) -> tuple[Rows, FeatureScaling]:
+def scaled_problem(problem: RowProblem, center: Center, scale: Scale) -> tuple[RowProblem, FeatureScaling]:
     """The same problem with its features centred and scaled as candidates (or all rows) have them.
 
     Candidates outside memory stay there, and are changed when they are read.
     """
     if isinstance(problem, AllRows):
         scaling = learn_scaling(problem.rows, center, scale, problem.progress)
-        return replace(problem, rows=scaling.of(problem.rows).in_memory()), scaling
+        rows = scaling.of(problem.rows)
+        return replace(problem, rows=rows if read_by_block(rows) else rows.in_memory()), scaling
     scaling = learn_scaling(problem.candidates, center, scale, problem.progress)
     queries = scaling.of(problem.queries).in_memory()
     return replace(problem, candidates=scaling.of(problem.candidates), queries=queries), scaling
 
 
-def with_scaling(done: Completion, scaling: FeatureScaling, given: Rows) -> Completion:
+def with_scaling(done: Completion, scaling: FeatureScaling, given: RowProblem) -> Completion:
     """A result that says how its features were changed, and holds the rows as they were given."""
     model = done.model
     if hasattr(model, "tables"):  # for values of rows, which are given in the units they came in

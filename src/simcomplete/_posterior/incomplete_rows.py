@@ -8,7 +8,8 @@ import numpy as np
 
 from simcomplete._method.iterate import Limits
 from simcomplete._posterior.all_rows.em import ITERATIONS
-from simcomplete._posterior.all_rows.scored_pairs import Watch
+from simcomplete._posterior.all_rows.packing import GivenRows
+from simcomplete._posterior.all_rows.scored_pairs import HoldoutCallback
 from simcomplete._posterior.all_rows.select import RowsCompletion, complete_rows
 from simcomplete._posterior.all_rows.split import (
     CompleteRowsModel,
@@ -52,7 +53,7 @@ def fit_rows(
 
 
 def fit_factors(
-    X: Matrix,
+    X: Matrix | GivenRows,
     rng: np.random.Generator,
     effort: str,
     *,
@@ -66,14 +67,14 @@ def fit_factors(
 
 
 def fit_all_rows(
-    X: Matrix,
+    X: Matrix | GivenRows,
     rng: np.random.Generator,
     effort: str,
     *,
     masks: Mask | None = None,
     mechanism: str = "auto",
     progress: bool | None = False,
-    watch: Watch | None = None,
+    watch: HoldoutCallback | None = None,
 ) -> RowsCompletion:
     """Fit the factor model of incomplete rows and, unless it should be fast, a stack of others beside it."""
     if effort == "fast":

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Matrix = NDArray[np.float64]
+from simcomplete._types import Matrix
+
 PARTS = 3  # errors of single values, along common directions, of lengths
 PER_PAIR = 12  # numbers that a pair takes while its parts are computed
 

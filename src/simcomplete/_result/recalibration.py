@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._result.intervals import RankedErrors
+from simcomplete._types import Matrix
 
 COPY = 1 - 1e-6  # cosine from which a candidate is the simulated query itself
 CLIP = 1e-4  # probabilities are kept as far from 0 and 1
@@ -16,8 +17,6 @@ RIDGE = 1.0  # on coefficients, in pairs
 HALF = 0.5  # how far probabilities are moved towards what the regression says
 CLEARLY = 0.005  # by which part the whole way must lessen the loss of other queries, to be gone
 ENOUGH = 100  # simulated queries from which it can be learnt
-
-Matrix = NDArray[np.float64]
 
 
 def simulated_pairs(errors: RankedErrors, unit: Matrix) -> tuple[Matrix, Matrix]:

@@ -100,14 +100,14 @@ def quartiles(rows: RowTable, progress: bool | None = False) -> Vector64:
     found = np.full((len(QUARTERS), rows.d), np.nan)
     for columns in row_blocks(rows.d, width, budget):
         parts = rows.fold(
-            Columns(columns), list.__add__, bytes_per_row=2 * 8 * rows.d, label="medians", progress=progress
+            SomeColumns(columns), list.__add__, bytes_per_row=2 * 8 * rows.d, label="medians", progress=progress
         )
         found[:, columns] = column_quantiles(np.concatenate(parts), QUARTERS)
     return found
 
 
 @dataclass(frozen=True)
-class Columns:
+class SomeColumns:
     """Some columns of every block, in NumPy and float64."""
 
     which: slice

@@ -12,10 +12,10 @@ from simcomplete.errors import InputError
 
 LONGEST_ID = 1000  # characters
 LARGEST_ID = 2**63 - 1
-Id = str | int
+RowId = str | int
 
 
-def checked_id(value: Any) -> Id:
+def checked_id(value: Any) -> RowId:
     """An id as plain text or number, or an error that says what it may be.
 
     Examples
@@ -34,7 +34,7 @@ def checked_id(value: Any) -> Id:
     )
 
 
-def id_key(value: Id) -> str:
+def id_key(value: RowId) -> str:
     """An id as text in which 7 and "7" differ: JSON.
 
     Examples
@@ -45,9 +45,9 @@ def id_key(value: Id) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def id_of_key(key: str) -> Id:
+def id_of_key(key: str) -> RowId:
     """The id that `id_key` made text of."""
-    value: Id = json.loads(key)
+    value: RowId = json.loads(key)
     return value
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from simcomplete._rows.ids import Id, id_key
+from simcomplete._rows.ids import RowId, id_key
 
 NAMED = 5  # ids that a message names
 
 
-def id_checksum(ids: Iterable[Id]) -> str:
+def id_checksum(ids: Iterable[RowId]) -> str:
     """A checksum of ids that does not depend on their order: the sum of their hashes.
 
     Examples

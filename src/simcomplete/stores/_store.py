@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._result.search import check_k
-from simcomplete._rows.ids import Id, checked_id, id_key, id_of_key
+from simcomplete._rows.ids import RowId, checked_id, id_key, id_of_key
 from simcomplete._rows.validate import as_array
 from simcomplete.errors import InputError
 
@@ -23,7 +23,7 @@ LARGEST = float(np.finfo(np.float32).max)  # that every engine can hold
 class Hits(NamedTuple):
     """Results of a search for every query, best first: ids, and inner products as computed by the engine."""
 
-    ids: list[list[Id]]
+    ids: list[list[RowId]]
     scores: list[list[float]]
 
 
@@ -134,7 +134,7 @@ class VectorStore(ABC):
         """How many rows there are."""
         return self._count() if self.width is not None else 0
 
-    def ids(self) -> Iterator[Id]:
+    def ids(self) -> Iterator[RowId]:
         """All ids, in no particular order."""
         return map(id_of_key, self._keys()) if self.width is not None else iter(())
 

@@ -1,13 +1,16 @@
 """The parts of the stack by hand or in plain loops: weights, variances, tilt."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.optimize
 from factor_rows import NAN, drawn
 
+from simcomplete._posterior.all_rows.calibrate import FilledRows
 from simcomplete._posterior.all_rows.combine import value_weights, variance_slope, variance_weights
 from simcomplete._posterior.all_rows.hidden_values import HiddenValues, stands_for
-from simcomplete._posterior.all_rows.members import FeatureUnits, MemberValues
+from simcomplete._posterior.all_rows.members import FeatureUnits, MemberValues, OverRows
 from simcomplete._posterior.all_rows.stack import Recipe, RowStack
 from simcomplete._posterior.all_rows.tilt import Tilt, clearer_tilt, estimate_tilt
 
@@ -129,6 +132,22 @@ def test_values_move_by_their_variance_and_at_most_one_and_a_half_deviations():
 
 
 # Members and the stack
+
+
+@pytest.mark.parametrize("shift", [0.0, np.array([[1.0, 2.0], [3.0, 4.0]])])
+def test_rows_of_a_model_in_other_units(shift):
+    """Of the first row the model's unit is 6 and ours 2: values, and ways to neighbours, are 3 times as large for us,
+    variances 9 times, misfits (ratios) the same. Of the second the ratio is 1e-200, and 1e-100 the smallest taken."""
+    filled = FilledRows(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[0.0, 0.5], [0.2, 0.0]]), np.array([4, 5]), shift)
+    model = SimpleNamespace(fill=lambda X: filled, scaling=SimpleNamespace(sizes=lambda X: np.array([6.0, 1e-100])))
+    found = OverRows(model).expect(np.zeros((2, 2)), np.array([2.0, 1e100]))
+    np.testing.assert_allclose(found.mean, [[3.0, 6.0], [3e-100, 4e-100]], rtol=1e-12)
+    np.testing.assert_allclose(found.variance, [[0.0, 4.5], [2e-201, 0.0]], rtol=1e-12)
+    np.testing.assert_array_equal(found.misfit, [4, 5])
+    if isinstance(shift, float):
+        assert found.shift is None
+    else:
+        np.testing.assert_allclose(found.shift, [[3.0, 6.0], [3e-100, 4e-100]], rtol=1e-12)
 
 
 def test_units_of_features_are_drawn_to_the_mean_variance():

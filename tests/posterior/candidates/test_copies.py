@@ -8,10 +8,10 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
 
 import simcomplete as sc
-from simcomplete._posterior.candidates.copies import Agreement, CopyDetector, mean_squared_gaps, mixed
+from simcomplete._posterior.candidates.copies import Agreement, CopyDetector, _gaps, mean_squared_gaps
 from simcomplete._posterior.candidates.covariance import Dense, LowRank
 from simcomplete._posterior.candidates.model import CandidateModel
-from simcomplete._posterior.candidates.source_first import lifted, raised_alone
+from simcomplete._posterior.candidates.source_first import lift_likely, lifted, mixed, raised_alone
 from simcomplete._posterior.shared.copy_classes import CopyModel
 from simcomplete._rows.table import HeldRows
 from simcomplete.errors import InputError
@@ -139,7 +139,7 @@ def test_mixture_of_known_numbers():
     np.testing.assert_allclose(near.distances, [[0.0, 729.0]])
     np.testing.assert_array_equal(near.places, [[1, 0]])
     np.testing.assert_array_equal(near.apart[0, 1:], 729.0)
-    u = mixed(np.array([[0.0, 0.5]]), np.array([0.25]), near, rows, seen, 2.0)
+    u = mixed(np.array([[0.0, 0.5]]), np.array([0.25]), near.distances, near.places, rows, seen, 2.0)
     np.testing.assert_allclose(u, [[0.25 * 0.6, 0.75 * 0.5 + 0.25 * 0.8]])
 
 
@@ -155,8 +155,39 @@ def test_a_source_is_raised_by_the_least_change_of_all_similarities():
         other = change + (step := 0.05 * rng.standard_normal(20)) - source * (step @ source)
         assert other @ source == pytest.approx(change @ source)
         assert np.sum((P @ other) ** 2) >= np.sum((P @ change) ** 2)
-    towards = lifted(u, source, P, 1.0)
+    (towards,) = lifted(u[None], source[None], P[None], np.ones(1))
     assert np.sum((P @ change) ** 2) < np.sum((P @ (towards - u)) ** 2)
+
+
+def test_only_vectors_that_are_near_enough_are_moved_and_then_just_far_enough():
+    unit_rows = unit(np.random.default_rng(3).random((30, 6)))
+    places, first = np.tile(np.arange(30), (3, 1)), np.array([0, 1, 2])
+    u = np.stack([0.5 * unit_rows[0], 0.5 * unit_rows[9], 0.5 * unit_rows[9]])
+    length = np.full(3, 0.5)
+    moved, lengths = lift_likely(u, length, unit_rows, places, first, np.array([0.9, 0.9, 1e-3]))
+    np.testing.assert_array_equal(moved[[0, 2]], u[[0, 2]])  # ranked first already; too far for how likely it is
+    assert np.argmax(unit_rows @ moved[1]) == 1 and np.argmax(unit_rows @ u[1]) == 9
+    assert lengths[1] == pytest.approx(np.linalg.norm(moved[1]))
+    w = np.linalg.norm(moved[1] - u[1]) / np.linalg.norm(unit_rows[1] - u[1])
+    less = (1 - 0.8 * w) * u[1] + 0.8 * w * unit_rows[1]
+    assert np.argmax(unit_rows @ less) != 1
+    for row in range(3):  # each by itself
+        alone = lift_likely(
+            u[[row]], length[[row]], unit_rows, places[[row]], first[[row]], np.array([0.9, 0.9, 1e-3])[[row]]
+        )
+        np.testing.assert_array_equal(alone[0][0], moved[row])
+
+
+def test_differences_with_noise_are_those_of_rows_with_noise():
+    rng = np.random.default_rng(4)
+    rows, seen = rng.random((50, 40)), rng.random((4, 40)) < 0.3
+    raw, places = rng.random((4, 40)), np.stack([rng.permutation(50)[:7] for _ in range(4)])
+    noise = np.where(seen, rng.normal(size=(3, 4, 40)), 0.0)
+    found = _gaps(noise, raw, seen, places, rows)
+    for kind in range(3):
+        there = mean_squared_gaps(raw + noise[kind], seen, places, rows, np.ones(40))
+        np.testing.assert_allclose(found[kind, :, 1:], there, rtol=1e-12)
+        np.testing.assert_allclose(found[kind, :, 0], [np.mean(noise[kind, i, seen[i]] ** 2) for i in range(4)])
 
 
 def test_a_source_that_cannot_be_raised_alone():
@@ -198,15 +229,18 @@ def test_how_common_each_kind_of_copy_is_can_be_told(digits, tmp_path):
 
 def test_a_source_is_lifted_as_far_as_ranks_it_first_and_no_further():
     source, other, u = np.array([1.0, 0.0]), np.array([0.6, 0.8]), np.array([0.3, 0.5])
-    near = np.stack([source, other])
+
+    def moved_by(u, most, margin=1.0):
+        return lifted(u[None], source[None], np.stack([source, other])[None], np.array([most]), margin)[0]
+
     # other is ahead by .58 - .3 = .28; 1 - cosine = .4: odds .7, weight .7 / 1.7.
-    moved = lifted(u, source, near, 0.5)
+    moved = moved_by(u, 0.5)
     np.testing.assert_allclose(moved, (u + 0.7 * source) / 1.7)
     np.testing.assert_allclose(moved @ source, moved @ other)
-    np.testing.assert_array_equal(lifted(u, source, near, 0.4), u)  # more than that is not given
-    np.testing.assert_array_equal(lifted(np.array([0.5, 0.1]), source, near, 0.5), [0.5, 0.1])  # first already
-    np.testing.assert_allclose(lifted(u, source, near, 0.5, 1.1), (u + 0.77 * source) / 1.77)
-    np.testing.assert_allclose(lifted(u, source, near, 0.42, 1.1), 0.58 * u + 0.42 * source)
+    np.testing.assert_array_equal(moved_by(u, 0.4), u)  # more than that is not given
+    np.testing.assert_array_equal(moved_by(np.array([0.5, 0.1]), 0.5), [0.5, 0.1])  # first already
+    np.testing.assert_allclose(moved_by(u, 0.5, 1.1), (u + 0.77 * source) / 1.77)
+    np.testing.assert_allclose(moved_by(u, 0.42, 1.1), 0.58 * u + 0.42 * source)
 
 
 def test_evidence_is_bounded_by_what_is_seen():

@@ -67,6 +67,11 @@ def test_labels_and_frames():
     plain = sc.duplicates(X)
     assert isinstance(table, pd.DataFrame) and len(table) == len(plain) > 10
     assert table["first"].tolist() == [names[i] for i in plain.pairs[:, 0]]
+    assert table["second"].tolist() == [names[i] for i in plain.pairs[:, 1]]
+    np.testing.assert_array_equal(table[["exact", "near", "rough"]], plain.probabilities)
+    np.testing.assert_allclose(table["same"], plain.probabilities.sum(axis=1))
+    np.testing.assert_array_equal(table["distance"], plain.distances)
+    assert plain.to_frame()["second"].tolist() == plain.pairs[:, 1].tolist()
     assert list(table) == ["first", "second", "same", "exact", "near", "rough", "kind", "common", "distance"]
     both = ~np.isnan(X[plain.pairs[:, 0]]) & ~np.isnan(X[plain.pairs[:, 1]])
     np.testing.assert_array_equal(plain.common, both.sum(axis=1))

@@ -7,7 +7,7 @@ import pytest
 from simcomplete._posterior.shared import lengths as holdout
 from simcomplete._posterior.shared import neighbours, rows
 from simcomplete._posterior.shared.neighbours import Nearest, Probes, nearest_candidates, smoothing, sparse_weights
-from simcomplete._posterior.shared.rows import Vectors, check_settings, diagonal_deficit, typical_length
+from simcomplete._posterior.shared.rows import Vectors, check_settings, diagonal_deficit, rows_in_units, typical_length
 from simcomplete.errors import InputError
 
 # Errors
@@ -51,6 +51,17 @@ def test_rows_of_any_length_by_hand(xp):
     np.testing.assert_allclose(np.asarray(plain[0]), [[3, 4]])
     np.testing.assert_allclose(np.asarray(plain[1]), [[0.6, 0.8]])
     assert rows.unit_rows(X[:, :0]).shape == (6, 0)
+
+
+@pytest.mark.parametrize("row", [[3e200, 4e200], [3e-200, 4e-200], [0.0, 0.0]])
+def test_a_row_of_another_size_among_usual_ones(row):
+    """Squares of lengths are 25 and 2.5e401, 2.5e-399 or 0: the row of another size is brought to where they can be."""
+    X = np.array([[3.0, 4.0], row, [0.3, 0.4]])
+    found = rows_in_units(X, 1.0)
+    np.testing.assert_array_equal(found[[0, 2]], X[[0, 2]])
+    length = {3e200: 1e100, 3e-200: 1e-100, 0.0: 0.0}[row[0]]
+    np.testing.assert_allclose(found[1], [0.6 * length, 0.8 * length], rtol=1e-12)
+    np.testing.assert_array_equal(rows_in_units(X[::2], 2.0), X[::2] / 2)
 
 
 def test_observed_rows_by_hand():
@@ -133,7 +144,7 @@ def test_cosines_half_way_are_rounded_anew_up_to_two_steps_below_the_last(monkey
     steps = np.array([[9.0, 8.0, 7.0, 6.0, 5.0, -np.inf]])
     halves = np.array([[9.5, 8.5, 7.5, 6.5, 5.5, 0.5]])
     halves[0, 1] = 8.2  # no rounding error carries this one to another step
-    changed = probes._settle(halves.copy(), steps, np.array([[8.0]]), unit, unit**2)
+    changed = probes._settle(halves.copy(), steps, np.array([[8.0]]), unit)
     assert asked == [3] and changed  # 9, 7 and 6: 5 is too far down
     assert steps.tolist() == [[step, 8.0, step, step, 5.0, -np.inf]]
 

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from plain_filter import error, run, unit, valid, whole
 
-from simcomplete._posterior.similarities.calibrate import (
-    Noise,
-    choose_wiener,
-)
+from simcomplete._posterior.similarities.calibrate import choose_wiener
+from simcomplete._posterior.similarities.filtering import Noise
 from simcomplete._posterior.similarities.wiener import semidefinite
 from simcomplete.errors import InputError
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from simcomplete._posterior.similarities import calibrate
-from simcomplete._posterior.similarities.calibrate import Directions, Noise, WienerSetting
+from simcomplete._posterior.similarities import calibrate, filtering
+from simcomplete._posterior.similarities.filtering import Directions, Noise, WienerSetting
 
 
 def rows_of(n, d, seed):
@@ -60,17 +60,17 @@ def test_rows_and_coordinates_by_hand():
 
 
 def test_values_are_extended_by_the_last_one():
-    assert calibrate.padded(np.array([3.0, 2.0]), 4).tolist() == [3, 2, 2, 2]
-    assert calibrate.padded(np.array([3.0, 2.0, 1.0]), 2).tolist() == [3, 2]
-    assert calibrate.padded(np.empty(0), 2).tolist() == [1, 1]
-    assert calibrate.padded(np.empty(0), 2, 0.0).tolist() == [0, 0]
+    assert filtering.padded(np.array([3.0, 2.0]), 4).tolist() == [3, 2, 2, 2]
+    assert filtering.padded(np.array([3.0, 2.0, 1.0]), 2).tolist() == [3, 2]
+    assert filtering.padded(np.empty(0), 2).tolist() == [1, 1]
+    assert filtering.padded(np.empty(0), 2, 0.0).tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("n", [12, 13])
 def test_population_variances_in_a_loop(n):
     X = rows_of(n, 4, 0)
     S = X @ X.T
-    found = calibrate.population(S, np.random.default_rng(1))
+    found = filtering.population(S, np.random.default_rng(1))
     rng, size, splits = np.random.default_rng(1), n // 2, []
     for _ in range(2):
         order = rng.permutation(n)
@@ -78,9 +78,9 @@ def test_population_variances_in_a_loop(n):
         seen = [[U[:, k] @ S[order[:size], h] / np.sqrt(w[k]) for k in range(len(w))] for h in order[size:]]
         splits.append(repeated(np.mean(np.square(seen), axis=0), size))
     np.testing.assert_allclose(found, np.mean(splits, axis=0), rtol=1e-9)
-    assert calibrate.population(np.ones((1, 1)), rng).shape == (0,)
-    assert calibrate.population(np.ones((2, 2)), rng).tolist() == [1.0]
-    assert calibrate.population(np.zeros((2, 2)), rng).tolist() == [0.0]  # no direction: no variance
+    assert filtering.population(np.ones((1, 1)), rng).shape == (0,)
+    assert filtering.population(np.ones((2, 2)), rng).tolist() == [1.0]
+    assert filtering.population(np.zeros((2, 2)), rng).tolist() == [0.0]  # no direction: no variance
 
 
 # Noise
@@ -108,27 +108,27 @@ def test_noise_is_fitted_as_in_a_loop(size):
     t2 = ((lam + 0.05) * w + 0.1) * rng.uniform(0.2, 2.5, size)
     if size == 40:
         t2[5], lam[5] = 0.0, 0.0  # nothing is seen along it, and nothing expected
-    noise = calibrate.fit_noise(t2, lam, w)
+    noise = filtering.fit_noise(t2, lam, w)
     np.testing.assert_allclose([noise.sig2, noise.tau2], plain_noise(t2, lam, w), rtol=1e-9, atol=1e-14)
 
 
 def test_noise_of_nothing_is_zero():
-    assert calibrate.fit_noise(np.zeros(4), np.zeros(4), np.arange(4.0, 0, -1)) == Noise(0.0, 0.0)
-    assert calibrate.fit_noise(np.empty(0), np.empty(0), np.empty(0)) == Noise(0.0, 0.0)
+    assert filtering.fit_noise(np.zeros(4), np.zeros(4), np.arange(4.0, 0, -1)) == Noise(0.0, 0.0)
+    assert filtering.fit_noise(np.empty(0), np.empty(0), np.empty(0)) == Noise(0.0, 0.0)
 
 
 def test_the_first_direction_of_each_fifty_is_left_out():
     w = np.linspace(60, 1, 51)
     t2 = 0.03 * w + 0.5
     t2[:2] = 1e3  # of 51 directions two are left out
-    noise = calibrate.fit_noise(t2, np.zeros(51), w)
+    noise = filtering.fit_noise(t2, np.zeros(51), w)
     assert (noise.sig2, noise.tau2) == (pytest.approx(0.03), pytest.approx(0.5))
     t2[2] = 1e3
-    assert calibrate.fit_noise(t2, np.zeros(51), w).sig2 > 0.04
+    assert filtering.fit_noise(t2, np.zeros(51), w).sig2 > 0.04
 
 
 def test_noise_of_queries_by_hand():
-    found = calibrate.noise_of(Noise(1.0, 2.0), np.array([0.5, np.inf, 0.0]), np.array([4.0, 1.0]))
+    found = filtering.noise_of(Noise(1.0, 2.0), np.array([0.5, np.inf, 0.0]), np.array([4.0, 1.0]))
     assert found.tolist() == [[0.75, 1.5], [np.inf, np.inf], [0.0, 0.0]]
 
 
@@ -140,7 +140,7 @@ def test_the_local_prior_in_a_loop(n):
     rng = np.random.default_rng(n)
     rows, s0 = rng.standard_normal((n, 3)), rng.standard_normal((n, 4))
     s0[:, 3] = 0.25  # tells none apart
-    found = calibrate.local_prior(rows, s0, 3.0)
+    found = filtering.local_prior(rows, s0, 3.0)
     for q in range(3):
         expected = rows[np.argmax(s0[:, q])] if n == 2 else weighted_mean(rows, s0[:, q], 3.0)
         np.testing.assert_allclose(found[q], expected, rtol=1e-9, atol=1e-12)
@@ -148,7 +148,7 @@ def test_the_local_prior_in_a_loop(n):
 
 
 def test_vectors_are_shortened_to_length_one_and_never_made_longer():
-    found = calibrate.shortened(np.array([[3.0, 4.0], [0.3, 0.4], [0.0, 0.0]]))
+    found = filtering.shortened(np.array([[3.0, 4.0], [0.3, 0.4], [0.0, 0.0]]))
     np.testing.assert_allclose(found, [[0.6, 0.8], [0.3, 0.4], [0.0, 0.0]])
 
 
@@ -157,7 +157,7 @@ def test_the_filter_in_a_loop():
     y, prior = 0.3 * rng.standard_normal((2, 5, 3))
     lam, noise = rng.random(3), rng.random((5, 3))
     noise[0] = 0.0
-    found = calibrate.filtered(y, prior, lam, noise, WienerSetting(5.0, 0.75, 0.3))
+    found = filtering.filtered(y, prior, lam, noise, WienerSetting(5.0, 0.75, 0.3))
     for q in range(5):
         for k in range(3):
             g = 0.3 * lam[k] / (0.3 * lam[k] + noise[q, k]) if noise[q, k] else 1.0
@@ -213,7 +213,7 @@ def test_a_holdout_in_a_loop(played):
     np.testing.assert_allclose(play.lam, repeated(lam, len(w)))
     assert set(play.priors) == {3.0, 5.0}
     for k, prior in play.priors.items():
-        np.testing.assert_allclose(prior, calibrate.local_prior(V * np.sqrt(w), s0, k), atol=1e-9)
+        np.testing.assert_allclose(prior, filtering.local_prior(V * np.sqrt(w), s0, k), atol=1e-9)
 
 
 def test_copies_stay_where_too_few_would_be_left():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simcomplete._posterior.similarities import calibrate, wiener
+from simcomplete._posterior.similarities import calibrate, filtering, wiener
 from simcomplete._posterior.similarities.wiener import complete_similarities, remainder, semidefinite
 from simcomplete.errors import InputError
 
@@ -35,17 +35,17 @@ def plain(S, s0, own, counts, d, rng, landmarks=None, effort="full"):
     w, U = w[keep], U[:, keep]
     rows = cosines[:, few] @ U / np.sqrt(w)
     rows /= np.maximum(1.0, np.linalg.norm(rows, axis=1, keepdims=True))
-    lam = calibrate.population(known, rng)
+    lam = filtering.population(known, rng)
     own_lam = np.array([lam[min(k, len(lam) - 1)] for k in range(len(w))])
     y = s[few].T @ U / np.sqrt(w)
     scales = np.full(n_q, 1.0) if counts is None else np.array([1 / c - 1 / d if c else np.inf for c in counts])
     seen = np.isfinite(scales)
     scales = scales / scales[seen].mean()
-    noise = calibrate.fit_noise(np.mean(y[seen] ** 2, axis=0) * w, own_lam, w)
+    noise = filtering.fit_noise(np.mean(y[seen] ** 2, axis=0) * w, own_lam, w)
     choice = calibrate.choose_wiener(known, lam, noise, scales, effort, rng)
-    prior = calibrate.local_prior(rows, s, choice.setting.k)
+    prior = filtering.local_prior(rows, s, choice.setting.k)
     spread = np.array([[x * (noise.sig2 + noise.tau2 / v) for v in w] for x in scales])
-    v = calibrate.filtered(y, prior, own_lam, spread, choice.setting)
+    v = filtering.filtered(y, prior, own_lam, spread, choice.setting)
     return rows * np.sqrt(p)[:, None], v * np.sqrt(own)[:, None], np.linalg.norm(v, axis=1), noise, choice
 
 

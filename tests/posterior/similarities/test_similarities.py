@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from plain_filter import error, run, unit, valid, whole
 
-from simcomplete._posterior.similarities.calibrate import (
-    GRIDS,
+from simcomplete._posterior.similarities.calibrate import GRIDS, hold_out_candidates
+from simcomplete._posterior.similarities.filtering import (
     Noise,
     WienerSetting,
     filtered,
     fit_noise,
-    hold_out_candidates,
     local_prior,
     population,
 )

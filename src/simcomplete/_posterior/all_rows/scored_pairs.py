@@ -104,7 +104,7 @@ class HoldoutResult(NamedTuple):
         return all(bool(np.isfinite(part).all()) for part in (*self.scored, *self.compared))
 
 
-Watch = Callable[[HoldoutResult], None]
+HoldoutCallback = Callable[[HoldoutResult], None]
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from simcomplete._posterior.shared.rows import nonzero_or_one, unit_rows
 from simcomplete._result.intervals import RankedErrors
 from simcomplete._types import Mask, Matrix
 
-Weights = Any  # (rows, neighbours), sparse, or an array for one row
+NeighbourWeights = Any  # (rows, neighbours), sparse, or an array for one row
 NOTHING = 1e-14  # values that are smaller, in units of the candidates' length, come from rounding
 LARGEST_NOISE = 1e100  # in the scale of a row, which may be far below the others': its square stays in range
 MIDDLE = 10.0  # effective number of neighbours that sets the scale of a row
@@ -151,7 +151,7 @@ class ConditionalMeans:
         (self._alpha,) = self._conditioner.weigh(self._global[None])
         self.filled = mu + self._conditioner.times(self._alpha)
 
-    def add(self, neighbours: NeighbourRows, weights: Mapping[str, Weights]) -> None:
+    def add(self, neighbours: NeighbourRows, weights: Mapping[str, NeighbourWeights]) -> None:
         """Compute the shifts of local priors, given as weights over neighbours."""
         mu, rows = self.space.statistics.mean, neighbours.rows[self.space.name]
         for name, W in weights.items():
@@ -174,11 +174,12 @@ class ConditionalMeans:
         plain = np.sum(self._global * self._alpha, axis=1) / count
         if noise is None:
             return np.asarray(plain)
-        kinds, m, _ = noise.shape
-        more = np.zeros((kinds, m))
+        m = noise.shape[1]
+        noise = np.clip(noise / self.sizes[:m, None], -LARGEST_NOISE, LARGEST_NOISE)
+        more = 2 * np.einsum("kmd,md->km", noise, self._alpha[:m])  # which is 0 where nothing is observed
         for row, o, solve in self._conditioner.by_row(m):
-            added = np.clip(noise[:, row, o] / self.sizes[row], -LARGEST_NOISE, LARGEST_NOISE)
-            more[:, row] = 2 * added @ self._alpha[row, o] + np.einsum("ko,ok->k", added, solve(added.T))
+            added = noise[:, row].take(o, axis=1)
+            more[:, row] += np.vecdot(added, solve(added.T).T)
         return np.asarray(plain[:m] + more / count[:m])
 
     def completion(self, name: str, a: float, clip: bool = False) -> Matrix:
@@ -194,7 +195,7 @@ class ConditionalMeans:
         whole = own.sum(axis=1)
         return own * np.where((whole > 0) & (total > 0), total / nonzero_or_one(whole), 1.0)[:, None]
 
-    def features(self, neighbours: NeighbourRows, name: str, W: Weights) -> Matrix:
+    def features(self, neighbours: NeighbourRows, name: str, W: NeighbourWeights) -> Matrix:
         """Features that tell how uncertain rows are, by a local prior whose weights sum to 1."""
         gap = np.where(self.observed, self._global - self._offsets[name], 0.0)
         return uncertainty(
@@ -243,7 +244,7 @@ def uncertainty(q: Matrix, o: Mask, mean: Matrix, second: Matrix, distance: Matr
     )
 
 
-def smoothing_weights(neighbours: NeighbourRows, k: float) -> Weights:
+def smoothing_weights(neighbours: NeighbourRows, k: float) -> NeighbourWeights:
     """Smoothing weights with k effective neighbours; an array for one row, which all of them are neighbours of."""
     if len(neighbours.near.ids) == 1:
         W = np.zeros((1, neighbours.n))
@@ -252,7 +253,7 @@ def smoothing_weights(neighbours: NeighbourRows, k: float) -> Weights:
     return sparse_weights(neighbours.near.ids, neighbours.smoothed(k), neighbours.n)
 
 
-def ridge_weights(neighbours: NeighbourRows, observed: Mask) -> Weights:
+def ridge_weights(neighbours: NeighbourRows, observed: Mask) -> NeighbourWeights:
     """Kernel-ridge weights over the nearest, compared on the row's own features.
 
     w = (exp(-D/s) + 0.3 I)^-1 exp(-d/s) with D = 2 - 2 cos among neighbours, d = 2 - 2 cos to the row and s its median.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from simcomplete._posterior.candidates.conditional import ConditionalMeans, Queries
 from simcomplete._posterior.candidates.moments import Space
 from simcomplete._posterior.candidates.source import NeighbourRows
-from simcomplete._posterior.candidates.source_first import LEAST_LIFT, ranked_first
+from simcomplete._posterior.candidates.source_first import LEAST_LIFT, lift_likely, mixed, ranked_first
 from simcomplete._posterior.shared.copy_classes import (
     FEATURES,
     KINDS,
@@ -37,15 +37,13 @@ from simcomplete._posterior.shared.rows import ObservedRows, Vectors, unit_rows
 from simcomplete._result.intervals import Match
 from simcomplete._types import Mask, Matrix
 
-SOURCES = 8  # likeliest candidates that enter a vector
-WIDTHS = np.geomspace(0.01, 0.5, 10)
-LARGEST = 0.25  # squared distance that a copy's own uncertainty grows to
 NATS = 1.0  # of evidence that one observed value can bring
 ODDS = 50.0  # times more common copies are taken to be where rows are ranked: a source that is missed costs most
 FARTHEST_COPY = 0.25  # mean squared difference, in variances, that is expected of the roughest copies ...
 DEVIATES = 2.0  # ... and how many of its standard deviations more there may be
 LIKELY = 2.0  # such odds of copies, then, from which a source is ranked first in any case
 LEAST_WEIGHT = 1e-3  # of copies in a vector: below it stays as it is
+FEW_COLUMNS = 16  # of them so many times fewer than there are
 APART = 10  # distances that tell a copy: to the best and nine others
 MAX_EXAMPLES = 100  # simulated queries that are learnt from, at most
 MIN_EXAMPLES = 40  # of them, where half of them are learnt from
@@ -113,28 +111,20 @@ def mean_squared_gaps(
     array([[0., 4.]])
     """
     out = np.empty(places.shape)
+    alone = len(places) == 1  # only what it reads is divided
+    divided, values = rows if alone else rows / deviations, values / deviations
     for row, (seen, others) in enumerate(zip(observed, places, strict=True)):
-        o = np.flatnonzero(seen)
-        gap = rows[others[:, None], o] / deviations[o] - values[row, o] / deviations[o]
-        out[row] = np.einsum("kf,kf->k", gap, gap) / max(len(o), 1)
+        o = seen.nonzero()[0]
+        near = _part(divided, others, o)
+        gap = (near / deviations.take(o) if alone else near) - values[row].take(o)
+        out[row] = np.vecdot(gap, gap) / max(len(o), 1)
     return out
 
 
-def mixed(u: Matrix, p: Matrix, near: Agreement, rows: Matrix, observed: Mask, tail: float) -> Matrix:
-    """Vectors of rows that are copies with probability p: between their own and those of the likeliest sources.
-
-    Mass on sources beyond the likeliest goes back to the row's own vector.
-    """
-    count = observed.sum(axis=1)[:, None, None]
-    log = -count * (np.log(WIDTHS) + near.distances[:, :, None] / (2 * WIDTHS**2))
-    w = np.sum(np.exp(log - log.max(axis=(1, 2), keepdims=True)), axis=2)
-    w = (w / w.sum(axis=1, keepdims=True))[:, :SOURCES]
-    sources = rows[near.places[:, :SOURCES]]
-    size = np.sqrt(np.sum(sources**2, axis=2))
-    size = np.where(size > 1e-100, size, 1.0)  # zero rows point nowhere
-    beta = size / np.hypot(size, np.sqrt(np.minimum(near.distances[:, :1], LARGEST) * tail))
-    copy = np.einsum("rj,rjd->rd", w * beta / size, sources)
-    return np.asarray((1 - p * w.sum(axis=1))[:, None] * u + p[:, None] * copy)
+def _part(rows: Matrix, some: NDArray[np.int64], columns: NDArray[np.int64]) -> Matrix:
+    """rows[some][:, columns], which whole rows first are faster for unless most of them is not needed."""
+    few = FEW_COLUMNS * len(columns) < rows.shape[1]
+    return rows[some[:, None], columns] if few else rows.take(some, axis=0).take(columns, axis=1)
 
 
 @dataclass(frozen=True)
@@ -207,15 +197,20 @@ class CopyDetector:
         u, length = found.u.copy(), found.length.copy()
         unit, tail = neighbours.rows["unit"], float(np.sum(self.deviations**2))
         some = np.flatnonzero((p[likely].sum(axis=1) > LEAST_WEIGHT) & (most > 0))
-        mixing = likely[some]
-        u[mixing] = mixed(u[mixing], p[mixing].sum(axis=1), agreement.some(some), raw, observed[some], tail)
-        length[mixing] = np.minimum(np.sqrt(np.sum(u[mixing] ** 2, axis=1)), 1.0)
-        for row in np.flatnonzero(first | (most > LEAST_LIFT)):
+        if len(some):
+            mixing, (e, near_places, _) = likely[some], agreement.some(some)
+            u[mixing] = mixed(u[mixing], p[mixing].sum(axis=1), e, near_places, raw, observed[some], tail)
+            length[mixing] = np.minimum(np.sqrt(np.sum(u[mixing] ** 2, axis=1)), 1.0)
+        some, sources = np.flatnonzero(~first & (most > LEAST_LIFT)), agreement.places[:, 0]
+        if len(some):
+            place = likely[some]
+            u[place], length[place] = lift_likely(
+                u[place], length[place], unit, places[place], sources[some], most[some]
+            )
+        for row in np.flatnonzero(first):
             place = likely[row]
-            source, others = unit[agreement.places[row, 0]], unit[places[place]]
-            likeliest = None if first[row] else float(most[row])
             u[place], length[place] = ranked_first(
-                u[place], length[place], source, others, unit_space.second_moments, likeliest
+                u[place], length[place], unit[sources[row]], unit[places[place]], unit_space.second_moments
             )
         return Vectors(u, length, Match(ids, p))
 
@@ -252,7 +247,6 @@ def learn_copies(
     rates[0] = max(rates[0], min(MOST_EXACT, repeated))
     observed, near = queries.observed[:examples], queries.neighbours
     used, places = np.unique(near.near.ids[:examples, : MAX_NEIGHBOURS - 1], return_inverse=True)
-    places = places.reshape(-1, min(near.near.ids.shape[1], MAX_NEIGHBOURS - 1))
     raw, rng = raw[: len(places)], np.random.default_rng(SEED)
     deviations, steps = feature_deviations(pool), Steps(pool)
     values = simulated_kinds(raw, observed, deviations, steps, rng)
@@ -282,14 +276,18 @@ def learn_copies(
 
 
 def _gaps(noise: Matrix, raw: Matrix, observed: Mask, places: NDArray[np.int64], rows: Matrix) -> Matrix:
-    """Mean squared differences of rows with noise to themselves and their neighbours, (kinds, rows, 1 + k)."""
-    out = np.empty((len(noise), len(raw), places.shape[1] + 1))
+    """Mean squared differences of rows with noise to themselves and their neighbours, (kinds, rows, 1 + k).
+
+    The noise is 0 where nothing is observed.
+    """
+    own = np.einsum("nrf,nrf->rn", noise, noise)[:, :, None]
+    out = np.empty((len(raw), len(noise), places.shape[1] + 1))
     for row, (seen, others) in enumerate(zip(observed, places, strict=True)):
-        o = np.flatnonzero(seen)
-        gap, more = rows[others[:, None], o] - raw[row, o], noise[:, row, o]
-        # |gap - more|^2 for all kinds, of which some have no noise.
-        size = np.einsum("kf,kf->k", more, more)[:, None]
-        out[:, row, :1] = size
-        out[:, row, 1:] = np.einsum("nf,nf->n", gap, gap) - 2 * more @ gap.T + size
-        out[:, row] /= max(len(o), 1)
-    return np.maximum(out, 0.0)
+        o = seen.nonzero()[0]
+        gap = _part(rows, others, o) - raw[row].take(o)
+        # |gap - noise|^2 for all kinds, of which some have no noise.
+        np.subtract(np.vecdot(gap, gap), 2 * noise[:, row].take(o, axis=1) @ gap.T, out=out[row, :, 1:])
+    out[:, :, 1:] += own
+    out[:, :, :1] = own
+    out /= np.maximum(observed.sum(axis=1), 1)[:, None, None]
+    return np.maximum(out.transpose(1, 0, 2), 0.0)

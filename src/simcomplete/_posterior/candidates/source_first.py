@@ -1,12 +1,17 @@
-"""Vectors of queries that are likely copies, moved such that the likeliest source is ranked first."""
+"""Vectors of queries that are likely copies: averaged with likely sources, and moved to rank the likeliest first."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcomplete._posterior.candidates.covariance import Solve
-from simcomplete._types import Matrix
+from simcomplete._rows.budget import row_blocks
+from simcomplete._types import Mask, Matrix
 
+SOURCES = 8  # likeliest candidates that enter a vector
+WIDTHS = np.geomspace(0.01, 0.5, 10)
+LARGEST = 0.25  # squared distance that a copy's own uncertainty grows to
 LEAST_LIFT = 0.1  # weight of a source from which it is worth to rank it first
 MOST_LIFT = 0.8  # part of that weight that may be used: more would cost fresh rows too much
 MOST_MOVED = 0.95  # part of a vector that its source may replace where it is ranked first in any case
@@ -14,13 +19,70 @@ LITTLE_MORE = 1.2  # than is needed to be ranked before the neighbours: others m
 SAME = 1 - 1e-9  # cosine of candidates that cannot be told apart
 LEAST_APART = 0.05  # part of the change that must not be shared by another candidate
 A_LITTLE_MORE = 1.02  # than makes candidates equal
+AT_A_TIME = 2**22  # bytes of neighbours
 LONGEST = 1 - 1e-9  # vector of a row that is not complete
 
 
-def ranked_first(
-    u: Matrix, length: float, source: Matrix, neighbours: Matrix, solve: Solve, weight: float | None
-) -> tuple[Matrix, float]:
-    """A vector that ranks a source first, and its length.
+def mixed(
+    u: Matrix, p: Matrix, distances: Matrix, places: NDArray[np.int64], rows: Matrix, observed: Mask, tail: float
+) -> Matrix:
+    """Vectors of rows that are copies with probability p: between their own and those of the likeliest sources.
+
+    Mass on sources beyond the likeliest goes back to the row's own vector.
+
+    Parameters
+    ----------
+    u, p : array of shape (rows, d), array of shape (rows,)
+        The vectors as they are, and the probabilities.
+    distances, places : array of shape (rows, k)
+        To each row's neighbours, rising, and which of `rows` these are; see `Agreement`.
+    rows, observed : array
+        Neighbours, and what is seen of the rows.
+    tail : float
+        Sum of the features' variances.
+    """
+    count = observed.sum(axis=1)[:, None]
+    slope = count / (2 * WIDTHS**2)
+    log = -count * np.log(WIDTHS) - slope * distances[:, :1]  # of the first candidate, (rows, widths)
+    log = (log - log.max(axis=1, keepdims=True))[:, :, None] - slope[:, :, None] * (
+        (distances - distances[:, :1])[:, None, :]
+    )
+    w = np.exp(log, out=log).sum(axis=1)
+    w = (w / w.sum(axis=1, keepdims=True))[:, :SOURCES]
+    sources = rows[places[:, :SOURCES]]
+    size = np.sqrt(np.sum(sources**2, axis=2))
+    size = np.where(size > 1e-100, size, 1.0)  # zero rows point nowhere
+    beta = size / np.hypot(size, np.sqrt(np.minimum(distances[:, :1], LARGEST) * tail))
+    copy = ((w * beta / size)[:, None, :] @ sources)[:, 0]
+    return np.asarray((1 - p * w.sum(axis=1))[:, None] * u + p[:, None] * copy)
+
+
+def lift_likely(
+    u: Matrix, length: Matrix, unit: Matrix, places: NDArray[np.int64], first: NDArray[np.int64], weight: Matrix
+) -> tuple[Matrix, Matrix]:
+    """Vectors that may be moved towards their likeliest source, and their lengths; see `lifted`.
+
+    Parameters
+    ----------
+    u, length : array of shape (rows, d), array of shape (rows,)
+        The vectors and their lengths as they are.
+    unit : array of shape (m, d)
+        Unit rows of neighbours.
+    places, first : array of int, shape (rows, k), array of int, shape (rows,)
+        Which of them are each row's neighbours, and which is its likeliest source.
+    weight : array of shape (rows,)
+        How likely the source is one, which bounds how far a vector is moved.
+    """
+    out, sizes = u.copy(), length.copy()
+    for some in row_blocks(len(u), 8 * places.shape[1] * u.shape[1], AT_A_TIME):
+        out[some] = lifted(u[some], unit[first[some]], unit[places[some]], MOST_LIFT * weight[some], LITTLE_MORE)
+    moved = np.flatnonzero((out != u).any(axis=1))
+    sizes[moved] = np.minimum(np.sqrt(np.sum(out[moved] ** 2, axis=1)), 1.0)
+    return out, sizes
+
+
+def ranked_first(u: Matrix, length: float, source: Matrix, neighbours: Matrix, solve: Solve) -> tuple[Matrix, float]:
+    """A vector that ranks a source first in any case, and its length.
 
     Parameters
     ----------
@@ -30,39 +92,44 @@ def ranked_first(
         Unit rows of the likeliest source and of the row's neighbours, itself among them.
     solve : callable
         B -> G^-1 B, see `raised_alone`.
-    weight : float or None
-        How likely the source is one, which bounds how far the vector is moved; None where it is to be first in any
-        case.
     """
-    if weight is None:
-        raised = raised_alone(u, source, neighbours, solve)
-        if raised is not None:
-            return raised, length  # no more is known of the row than before: its length stays
-    moved = lifted(u, source, neighbours, MOST_MOVED if weight is None else MOST_LIFT * weight, LITTLE_MORE)
+    raised = raised_alone(u, source, neighbours, solve)
+    if raised is not None:
+        return raised, length  # no more is known of the row than before: its length stays
+    (moved,) = lifted(u[None], source[None], neighbours[None], np.array([MOST_MOVED]), LITTLE_MORE)
     return moved, min(float(np.sqrt(moved @ moved)), 1.0)
 
 
-def lifted(u: Matrix, source: Matrix, neighbours: Matrix, most: float, margin: float = 1.0) -> Matrix:
-    """A vector that is moved towards the likeliest source as far as ranks it first.
+def lifted(u: Matrix, source: Matrix, neighbours: Matrix, most: Matrix, margin: float = 1.0) -> Matrix:
+    """Vectors that are moved towards their likeliest source as far as ranks it first.
 
     It is ranked first by the smallest weight w for which (1 - w) u.s + w >= (1 - w) u.p + w s.p for all neighbours p.
-    Where that is more than `most`, the vector stays as it is; else the odds w / (1 - w) are `margin` times as large.
+    Where that is more than `most`, a vector stays as it is; else the odds w / (1 - w) are `margin` times as large.
+
+    Parameters
+    ----------
+    u, source : array of shape (rows, d)
+        Vectors and unit rows.
+    neighbours : array of shape (rows, k, d)
+        Unit rows.
+    most : array of shape (rows,)
+        Weights.
+    margin : float
+        At least 1.
 
     Examples
     --------
-    >>> u, source, other = np.array([0.1, 0.4]), np.array([1.0, 0.0]), np.array([0.0, 1.0])
-    >>> u = lifted(u, source, np.stack([source, other]), 0.5)
-    >>> bool(np.isclose(u @ source, u @ other))
+    >>> u, source, other = np.array([[0.1, 0.4]]), np.array([[1.0, 0.0]]), np.array([0.0, 1.0])
+    >>> (found,) = lifted(u, source, np.stack([source[0], other])[None], np.array([0.5]))
+    >>> bool(np.isclose(found @ source[0], found @ other))
     True
     """
-    cosines, ahead = neighbours @ source, (neighbours - source) @ u
-    rivals = (ahead > 0) & (cosines < SAME)
-    if not rivals.any():
-        return u
-    odds = float(np.max(ahead[rivals] / (1 - cosines[rivals])))
-    if odds / (1 + odds) > most:
-        return u
-    w = min(margin * odds / (1 + margin * odds), most)
+    with_u, with_source = np.moveaxis(neighbours @ np.stack([u, source], axis=2), 2, 0)
+    ahead = with_u - np.sum(u * source, axis=1)[:, None]
+    rivals = (ahead > 0) & (with_source < SAME)
+    odds = np.max(np.where(rivals, ahead, 0.0) / np.where(rivals, 1 - with_source, 1.0), axis=1)
+    w = np.minimum(margin * odds / (1 + margin * odds), most)
+    w = np.where(odds / (1 + odds) > most, 0.0, w)[:, None]
     return np.asarray((1 - w) * u + w * source)
 
 

@@ -36,7 +36,7 @@ FOLDS = 5
 AVERAGED = (*((k, a) for k in ("k10", "k5", "k20") for a in (1.0, 0.75)), ("r", 1.0), ("r", 0.75), ("k10", 0.0))
 STACKED = (("k10", 0.0), ("k5", 1.0), ("k20", 1.0), ("r", 1.0), ("p", 1.0))
 
-Key = tuple[str, str, float, bool]  # space, neighbour weights, strength, clip
+ConditionalKey = tuple[str, str, float, bool]  # space, neighbour weights, strength, clip
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class Stack:
     """Shrinkage per space, lengths per completion, weights of the soft average, coefficients of the stack."""
 
     deltas: dict[str, float]
-    lengths: dict[Key, Lengths]
-    average: dict[Key, float]
-    singles: tuple[Key, ...]
+    lengths: dict[ConditionalKey, Lengths]
+    average: dict[ConditionalKey, float]
+    singles: tuple[ConditionalKey, ...]
     coefficients: Matrix
     strength: float
     error: float
@@ -106,13 +106,13 @@ class CompletionsBySpace:
     means: dict[str, ConditionalMeans]
     features: dict[str, Matrix]
 
-    def calibrated(self, key: Key, lengths: Lengths) -> Matrix:
+    def calibrated(self, key: ConditionalKey, lengths: Lengths) -> Matrix:
         """One completion as vectors of learnt length."""
         m = self.raw(key)
         length = lengths.of(self.features[key[0]], np.sum(m * m, axis=1))
         return np.asarray(unit_rows(m) * length[:, None])
 
-    def raw(self, key: Key) -> Matrix:
+    def raw(self, key: ConditionalKey) -> Matrix:
         """One completion as it is."""
         space, name, a, clip = key
         return self.means[space].completion(name, a, clip)
@@ -144,9 +144,9 @@ def complete_all(spaces: dict[str, Space], queries: Queries, deltas: dict[str, f
 
 def directions_to_combine(
     parts: CompletionsBySpace,
-    calibrated: dict[Key, Matrix],
-    average: dict[Key, float],
-    singles: tuple[Key, ...],
+    calibrated: dict[ConditionalKey, Matrix],
+    average: dict[ConditionalKey, float],
+    singles: tuple[ConditionalKey, ...],
     spaces: dict[str, Space],
 ) -> Matrix:
     """The vectors to combine, (directions, rows, d), the soft average first."""
@@ -208,7 +208,7 @@ def _recall(S: Matrix, T: Matrix) -> float:
     return share_found(rounded(S.copy()), rounded(T.copy()), RECALL_AT)
 
 
-def soft(errors: dict[Key, float]) -> dict[Key, float]:
+def soft(errors: dict[ConditionalKey, float]) -> dict[ConditionalKey, float]:
     """Weights that fall with the error beyond the best, negligible ones dropped, summing to 1.
 
     Of completions without any error the first alone counts.

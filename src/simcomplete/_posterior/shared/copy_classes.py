@@ -75,14 +75,16 @@ class Steps:
     """
 
     def __init__(self, rows: Matrix) -> None:
-        some = np.sort(rows[np.linspace(0, len(rows) - 1, min(len(rows), STEP_ROWS)).astype(np.int64)], axis=0)
-        new = np.concatenate([np.ones((1, some.shape[1]), dtype=bool), some[1:] != some[:-1]])
-        starts = np.flatnonzero(new.T)  # of equal values, feature by feature
-        runs = np.diff(np.append(starts, new.size))
-        equal = np.bincount(starts // len(some), weights=runs.astype(np.float64) ** 2)
-        self.coincidences = -np.log(equal / len(some) ** 2)
-        self.columns: NDArray[np.int64] = np.flatnonzero(new.sum(axis=0) * FEWER <= len(some))
-        some, new = some[:, self.columns].T, new[:, self.columns].T
+        some = rows[np.linspace(0, len(rows) - 1, min(len(rows), STEP_ROWS)).astype(np.int64)]
+        some = np.sort(np.ascontiguousarray(some.T), axis=1)
+        m = some.shape[1]
+        new = np.ones(some.shape, dtype=bool)
+        np.not_equal(some[:, 1:], some[:, :-1], out=new[:, 1:])
+        starts = np.flatnonzero(new)  # of equal values, feature by feature
+        runs = np.diff(starts, append=new.size).astype(np.float64)
+        self.coincidences = -np.log(np.bincount(starts // m, weights=runs * runs) / m**2)
+        self.columns: NDArray[np.int64] = np.flatnonzero(np.count_nonzero(new, axis=1) * FEWER <= m)
+        some, new = some[self.columns], new[self.columns]
         self._low, self._high = some[:, 0], some[:, -1]
         self._values = some[new]
         # One rising sequence for all features: each has an interval of its own.
@@ -249,15 +251,22 @@ def learn_classes(x: Matrix, label: NDArray[np.int64], weight: Matrix, rates: Ma
         return float(loss), E / total[:, None]
 
     W = np.zeros((columns, 3))
-    H = np.empty((3, columns, 3, columns))
+    first, second = np.triu_indices(3)
+    place = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])  # of a pair of classes among these
+    upper = _pairs(columns)
+    products, at_pair = A[:, upper[0]] * A[:, upper[1]], np.empty((columns, columns), dtype=np.int64)
+    at_pair[upper] = at_pair[upper[::-1]] = np.arange(len(upper[0]))
     loss, P = at(W)
     for _ in range(STEPS):
         slope = A.T @ (weight[:, None] * (P - Y)) + penalty * W
-        for a, b in zip(*np.triu_indices(3), strict=True):
-            block = (A.T * (weight * P[:, a] * ((a == b) - P[:, b]))) @ A
-            H[a, :, b, :] = H[b, :, a, :] = block + np.diag(penalty[:, 0]) if a == b else block
-        factor = scipy.linalg.cho_factor(H.reshape(3 * columns, -1), check_finite=False)
-        step = scipy.linalg.cho_solve(factor, slope.T.ravel(), check_finite=False).reshape(3, columns).T
+        curved = weight[:, None] * P[:, first] * ((first == second) - P[:, second])
+        blocks = (curved.T @ products)[:, at_pair]  # A^T diag(curved) A for all pairs of classes at once
+        H = blocks[place].transpose(0, 2, 1, 3).reshape(3 * columns, 3 * columns)
+        H.ravel()[:: 3 * columns + 1] += np.tile(penalty[:, 0], 3)
+        step, failed = scipy.linalg.lapack.dposv(H, slope.T.ravel(), overwrite_a=1)[1:]
+        if failed:  # by rounding: with the penalty it is positive definite
+            break
+        step = step.reshape(3, columns).T
         before = loss
         for halving in range(HALVINGS):
             loss, P = at(W - step / 2**halving)

@@ -12,13 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._posterior.similarities.calibrate import (
-    GRIDS,
+from simcomplete._posterior.similarities.calibrate import GRIDS, Choice, choose_wiener
+from simcomplete._posterior.similarities.filtering import (
     SMALLEST,
-    Choice,
     Directions,
     Noise,
-    choose_wiener,
     filtered,
     fit_noise,
     local_prior,

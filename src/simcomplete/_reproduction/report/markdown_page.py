@@ -28,8 +28,9 @@ To run the experiments yourself, put the data sets into the folder named by SIMC
 
     simcomplete paper list
     simcomplete paper run all --quick                  # minutes, on bundled digits: a smoke test
-    mkdir -p simcomplete-paper && gunzip -c docs/reproduction/rows.jsonl.gz > simcomplete-paper/rows.jsonl
-    simcomplete paper run all --full --jobs 2          # goes on from those rows; may be stopped at any time
+    mkdir -p simcomplete-paper
+    gunzip -c docs/reproduction/rows.jsonl.gz > simcomplete-paper/rows.jsonl
+    simcomplete paper run all --full --jobs 2          # continues; may be stopped at any time
     simcomplete paper report all                       # tables, figures and a page from the rows
 
 All tables and figures are in [reproduction](reproduction/); `index.html` shows them on one page. The results of
@@ -37,8 +38,9 @@ single runs are the rows of [rows.jsonl.gz](reproduction/rows.jsonl.gz): data se
 measures, seconds and CPU seconds of the solver alone, memory, versions, machine, commit and outcome. Where the paper
 is ambiguous, [deviations](deviations.md) describes the interpretation used. The paper's numbers are taken from its
 source, which does not contain the effectiveness tables and the figures; for these there are no numbers to compare
-with. Methods that take long run with fewer seeds, and the largest tables have no tuned columns where trying a method's
-whole grid takes minutes; each table says which. A claim is checked on the seeds for which
+with. Methods that take long run with fewer seeds, and have no tuned column where trying the whole grid takes minutes;
+the tables for 2,000 and 3,000 candidates have one of the paper's three missing ratios, and other protocols leave out
+what does not bear on their question. Each table says what is left out. A claim is checked on the seeds for which
 every cell that it compares was run (at least the first), so all methods have the same data. The tables show means over
 all seeds that were run. Timings are shown side by side only where they come from one machine, one version and one run
 with nothing else on the machine.
@@ -70,5 +72,6 @@ def render_findings(
         name, mine = one_protocol.name, cells[one_protocol.name]
         link = f"[{name}](reproduction/{name}.md)" if any(cell.ran for cell in mine) else name
         parts.append(f"| {link} | {one_protocol.paper} | {coverage(one_protocol, mine)} |")
-    parts += ["", PAGE_END.format(command=command, machine=machine)]
+    shown = command.replace(" -o ", " \\\n        -o ")  # two lines: a page is as wide as 96 letters of code
+    parts += ["", PAGE_END.format(command=shown, machine=machine)]
     return "\n".join(parts)
