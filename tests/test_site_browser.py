@@ -11,7 +11,17 @@ import pytest
 SITE = Path(__file__).parent.parent / "site"
 pytestmark = pytest.mark.skipif(not (SITE / "index.html").exists(), reason="the site is not built: make docs")
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-MISSING = "[...document.images].filter(image => image.complete && !image.naturalWidth).map(image => image.src)"
+MISSING = "[...document.images].filter(image => !image.naturalWidth).map(image => image.src)"
+# What needs scrolling on a screen of 1280 pixels: code, tables and formulae that are wider than the text.
+CUT = """[...document.querySelectorAll("article pre, article .table-wrapper, article .math-block")]
+    .filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.innerText.slice(0, 200))"""
+# Levels of headings that are left out; pictures without alternative text, but for thumbnails beside their title.
+UNCLEAR = """(() => {
+    const levels = [...document.querySelectorAll("article :is(h1, h2, h3, h4, h5)")].map(one => +one.tagName[1]);
+    const wrong = levels.filter((level, at) => level > (at ? levels[at - 1] : 0) + 1).map(level => "h" + level);
+    const mute = [...document.querySelectorAll("article img:not([alt]), article img[alt='']")];
+    return wrong.concat(mute.filter(one => !one.closest(".sphx-glr-thumbcontainer")).map(one => one.src));
+})()"""
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
@@ -30,6 +40,11 @@ def test_every_page_is_whole(browser, width, scheme):
         assert not wrong, (name, wrong)
         assert page.evaluate(MISSING) == [], name
         assert page.evaluate(WIDER) <= 0, name
+        if name.parts[0] != "_modules":
+            assert page.evaluate(UNCLEAR) == [], name
+            assert " object at 0x" not in page.inner_text("body"), name
+            if width >= 1280:
+                assert page.evaluate(CUT) == [], name
     assert all(url.startswith(("file://", "data:")) for url in asked)
     context.close()
 

@@ -86,7 +86,7 @@ def complete(
         distribution's), so that features in large units do not dominate. Features that are constant or missing
         throughout are divided by 1. `done.scaling` has the numbers; new rows are transformed with the same ones.
     min_overlap : int
-        Pairs with fewer common features count as no evidence.
+        Pairs with fewer common features have similarity 0 and no evidence.
     epsilon, positive : float, bool
         Options of the paper: smooth zero vectors; map scores to (0, 1]. See `sc.overlap_similarity`.
     unit_diagonal, keep_candidates, clip : bool
@@ -250,6 +250,7 @@ def _runner(method: str, params: dict[str, Any], shared: dict[str, Any], functio
 
 def _run_named(problem: Problem, settings: Settings, *, method: Method, own: dict[str, Any], tune: bool) -> Completion:
     method.check_memory(problem, settings, own)
+    problem = method.takes(problem)
     done = run_tuned(method, problem, settings, own) if tune else method.run(problem, settings, own)
     return _recorded(done, [])
 

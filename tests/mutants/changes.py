@@ -3,7 +3,7 @@
 A mutant replaces one expression or statement: a comparison is reversed, an arithmetic operator changed, a number
 nudged, `min` and `max` swapped, a condition negated, a clip or a second assignment dropped. What computes nothing is
 left alone: docstrings, annotations, decorators, messages of errors, assertions (`zip(..., strict=True)` is one), how
-objects print, and how many rows are worked on at a time.
+objects print, how figures look, and how many rows are worked on at a time.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ SWAPPED |= {new: old for old, new in SWAPPED.items()}
 LARGE = 100  # a whole number from here on is twice as large, because one more would change nothing that can be seen
 TOLERANCE = 1e-3  # a number smaller than this is a tolerance: twice as much would change nothing that can be seen
 UNSEEN = {"strict", "check_finite", "repr"}  # check what is so anyway, as assertions do, or say how objects print
+UNSEEN |= {"bytes_per_row"}  # how many rows are worked on at a time
+UNSEEN |= {"alpha", "capsize", "frameon", "labelrotation", "markersize"}  # how a figure looks
 BLOCKS = {"row_blocks", "triangle_blocks"}  # all arguments but the first say how much is done at a time
 AT_A_TIME = ("BATCH", "BLOCK")  # constants whose names begin so say it too
 PRINTED = {"__repr__", "__str__", "_repr_html_", "__format__"}

@@ -76,6 +76,7 @@ EQUIVALENT = [
     ),
     Equivalent("_posterior/incomplete_rows.py", "with expect(3 if effort", "3", "", "how long a bar is drawn at first"),
     Equivalent("_posterior/method.py", 'if effort == "best" else 0', "0", "", "one byte of an estimate"),
+    Equivalent("_posterior/centred.py", "FEW_DIGITS, STAYS =", "2.0", "(-2.0)", "both powers are even"),
     Equivalent("_posterior/similarities/wiener.py", 'n_q, "counts", 1.0)', "1.0", "", "counts are given here"),
     Equivalent("_posterior/extend.py", "model = ValueModel.fit(", "0", "", "any seed will do"),
     Equivalent("_posterior/extend.py", "rng, some, first = np.random.default_rng(0)", "0", "", "any seed will do"),
@@ -87,10 +88,14 @@ EQUIVALENT = [
         "",
         "what is missing is not used",
     ),
+    *(
+        Equivalent("_posterior/same_rows/learning.py", "if again + 1 < ROUNDS", old, new, "nothing is learnt after it")
+        for old, new in (("again + 1", "(again - 1)"), ("1", "(0)"))
+    ),
     Equivalent(
         "_posterior/candidates/conditional.py", "2.0 * np.clip(X @ X.T", "1.0", "(2.0)", "takes out rounding alone"
     ),
-    Equivalent("_posterior/candidates/copies.py", "size > 1e-100, size, 1.0", "1.0", "", "divides rows of zeros"),
+    Equivalent("_posterior/candidates/source_first.py", "size > 1e-100, size, 1.0", "1.0", "", "divides rows of zeros"),
     Equivalent(
         "_posterior/candidates/covariance.py",
         "if 2 * len(o) <= len(self.C)",
@@ -133,7 +138,6 @@ EQUIVALENT = [
         "estimates at edges that are not asked for: without ranks all kinds of pairs have one table",
     ),
     Equivalent("_result/matrix.py", "def root(rows: Array, _: int = 0)", "0", "", "the argument is not used"),
-    Equivalent("_result/plots.py", "frameon=False", "False", "", "how a figure looks"),
     Equivalent("_result/plots.py", "axes = _axes(ax, (6.4", "6.4", "", "how a figure looks"),
     Equivalent("_result/frames.py", "n_candidates: int = 0", "0", "", "without queries the numbers are the same"),
     Equivalent("_result/top.py", "LEVELS_HELD = 2**24", "24", "", "from when on memory is saved"),

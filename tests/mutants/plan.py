@@ -110,7 +110,10 @@ TESTS = {
         "tests/result/test_imputed.py",
         "tests/estimators/test_save.py",
     ],
-    "_posterior/candidates/layout": ["tests/estimators/test_save.py"],
+    "_posterior/candidates/layout": [
+        "tests/estimators/test_save.py",
+        "tests/posterior/candidates/test_copies.py::test_how_common_each_kind_of_copy_is_can_be_told",
+    ],
     "_posterior/layout": ["tests/estimators/test_save.py"],
     "_posterior/query": ["tests/result/test_new_queries.py"],
     "_posterior/values/layout": ["tests/estimators/test_save.py"],

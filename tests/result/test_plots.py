@@ -8,6 +8,7 @@ import pytest
 
 import simcomplete as sc
 from simcomplete._result import plots
+from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete.errors import InputError, MissingExtraError
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -28,6 +29,25 @@ def done():
     Q = np.where(rng.random((8, 6)) < 0.4, np.nan, rng.random((8, 6)))
     Q[:, 0], Q[2] = 0.5, np.nan
     return sc.complete(P, Q, method="posterior", progress=False)
+
+
+@pytest.mark.parametrize(
+    ("S", "limits", "colours"),
+    [
+        ([[0.27, 0.5]], (0.2, 1.0), "viridis"),  # from the tenth below the least up to 1, whatever there is
+        ([[-0.1, 0.5]], (-1.0, 1.0), "RdBu_r"),  # around 0
+        ([[-2.5, 0.5]], (-2.5, 2.5), "RdBu_r"),
+        ([[0.5, 3.0]], (0.5, 3.0), "viridis"),
+    ],
+)
+def test_colours_of_similarities(S, limits, colours):
+    S = np.array(S)
+    dense = np.block([[np.eye(1), S], [S.T, np.eye(2)]])
+    done = sc.complete_similarity(np.eye(3), method="overlap")
+    ax = replace(done, matrix=SymmetricMatrix(dense=dense)).plot_similarity([0], [1, 2])
+    (image,) = ax.get_images()
+    np.testing.assert_allclose(image.get_clim(), limits)
+    assert image.get_cmap().name == colours
 
 
 def test_similarities(done):

@@ -42,7 +42,7 @@ def factor_correlation(A: Any, k: int, *, rescale: bool = False, progress: bool 
     Examples
     --------
     >>> import numpy as np, simcomplete as sc
-    >>> A = np.array([[1, 0.72, 0.63], [0.72, 1, 0.56], [0.63, 0.56, 1]])  # 0.9, 0.8, 0.7 as one factor
+    >>> A = np.array([[1, 0.72, 0.63], [0.72, 1, 0.56], [0.63, 0.56, 1]])  # factor 0.9, 0.8, 0.7
     >>> repair = sc.factor_correlation(A, 1)
     >>> np.abs(repair.factors.T).round(4)
     array([[0.9, 0.8, 0.7]])

@@ -44,7 +44,7 @@ def to_frame(done: Completion, rows: Any = None, cols: Any = None, **views: bool
     Examples
     --------
     >>> import pandas as pd, simcomplete as sc
-    >>> X = pd.DataFrame({"a": [1.0, 0.0, 1.0], "b": [0.0, 1.0, None]}, index=["anna", "ben", "cleo"])
+    >>> X = pd.DataFrame([[1, 0], [0, 1], [1, None]], index=["anna", "ben", "cleo"])
     >>> done = sc.complete(X, method="overlap")
     >>> done.to_frame("cleo")
           anna  ben  cleo
@@ -198,7 +198,7 @@ class SearchResult(Neighbours):
         Examples
         --------
         >>> import pandas as pd, simcomplete as sc
-        >>> X = pd.DataFrame({"a": [1.0, 0.0, 1.0], "b": [0.0, 1.0, None]}, index=["anna", "ben", "cleo"])
+        >>> X = pd.DataFrame([[1, 0], [0, 1], [1, None]], index=["anna", "ben", "cleo"])
         >>> sc.complete(X, method="overlap").search(1, "cleo").to_frame()
           query  rank candidate  score
         0  cleo     1      anna    1.0

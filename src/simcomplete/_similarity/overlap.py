@@ -56,7 +56,7 @@ def overlap_similarity(
     metric : {"cosine", "pearson"}
         What to compute over the common features.
     min_overlap : int
-        Pairs with fewer common features count as no evidence.
+        Pairs with fewer common features have similarity 0 and no evidence.
     epsilon : float
         Above 0, a row that is zero on the common features counts as a constant row instead (a small value is
         added to it: the paper's epsilon smoothing), so its pairs have evidence. The size does not matter.

@@ -94,7 +94,8 @@ class PosteriorAnswers:
         --------
         >>> import numpy as np
         >>> from simcomplete.estimators import PosteriorCompleter
-        >>> model = PosteriorCompleter(effort="fast").fit(np.random.default_rng(0).random((60, 4)))
+        >>> P = np.random.default_rng(0).random((60, 4))
+        >>> model = PosteriorCompleter(effort="fast").fit(P)
         >>> low, high = model.interval([[0.9, np.nan, 0.1, np.nan]])
         >>> low.shape, bool((low < high).all())
         ((1, 60), True)

@@ -52,7 +52,7 @@ class Attachable:
         >>> from simcomplete.estimators import PosteriorCompleter
         >>> from simcomplete.stores import SqliteStore
         >>> P = np.random.default_rng(0).random((60, 4))
-        >>> model = PosteriorCompleter(effort="fast").fit(P, ids=[f"item {i}" for i in range(60)])
+        >>> model = PosteriorCompleter(effort="fast").fit(P, ids=range(60))
         >>> held = model.attach(SqliteStore(":memory:"))
         >>> asked = [[0.9, np.nan, 0.1, np.nan]]
         >>> held.search(asked, k=3).ids.tolist() == model.search(asked, k=3).ids.tolist()

@@ -67,7 +67,8 @@ class PosteriorImputer(NamedParameters, Saved, TransformerMixin, BaseEstimator):
     >>> import numpy as np
     >>> from simcomplete.estimators import PosteriorImputer
     >>> rng = np.random.default_rng(0)
-    >>> X = rng.standard_normal((200, 1)) * [1.0, 10.0, 100.0] + 0.01 * rng.standard_normal((200, 3))
+    >>> X = rng.standard_normal((200, 1)) * [1.0, 10.0, 100.0]
+    >>> X += 0.01 * rng.standard_normal((200, 3))
     >>> X[::4, 1] = np.nan
     >>> imputer = PosteriorImputer(effort="fast").fit(X)
     >>> values, std = imputer.impute([[1.0, np.nan, 100.0]], return_std=True)

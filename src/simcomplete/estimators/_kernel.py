@@ -72,8 +72,8 @@ class PosteriorKernel(
     >>> y = np.repeat([0, 1], 60)
     >>> X = rng.normal(size=(120, 6)) + 3 * np.eye(2)[y][:, [0, 1, 0, 1, 0, 1]]
     >>> X[rng.random(X.shape) < 0.3] = np.nan
-    >>> machine = make_pipeline(PosteriorKernel(effort="fast"), SVC(kernel="precomputed")).fit(X, y)
-    >>> float(machine.score(X, y)) > 0.8
+    >>> machine = make_pipeline(PosteriorKernel(effort="fast"), SVC(kernel="precomputed"))
+    >>> float(machine.fit(X, y).score(X, y)) > 0.8
     True
     """
 

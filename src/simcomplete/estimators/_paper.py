@@ -82,7 +82,7 @@ class SMCNN(_Paper):
         Subtract this from every feature and divide by that, computed from the fitted rows; new rows are transformed
         with the same numbers.
     min_overlap : int
-        Pairs with fewer common features count as no evidence.
+        Pairs with fewer common features have similarity 0 and no evidence.
     epsilon, positive : float, bool
         Smooth zero vectors; map scores to (0, 1]. See `simcomplete.overlap_similarity`.
     solver : {"exact", "descent", "lbfgs"}

@@ -137,7 +137,8 @@ class Attached:
         >>> import numpy as np
         >>> from simcomplete.estimators import PosteriorCompleter
         >>> from simcomplete.stores import SqliteStore
-        >>> model = PosteriorCompleter(effort="fast").fit(np.random.default_rng(0).random((60, 4)))
+        >>> P = np.random.default_rng(0).random((60, 4))
+        >>> model = PosteriorCompleter(effort="fast").fit(P)
         >>> held = model.attach(SqliteStore(":memory:"))
         >>> print(held.drift())
         store and model have the same 60 rows

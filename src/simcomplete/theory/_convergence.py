@@ -121,7 +121,8 @@ def convergence(history: Any, optimum: float, *, step: Any = None) -> Convergenc
     F(v) = (v^2 - 1)^2 from v = 2: F = 9 and F' = 24. One step of 1/48 = 1/(12 * 2^2) leads to v = 1.5.
 
     >>> from simcomplete import theory
-    >>> history = [{"objective": 9.0, "gradient_norm": 24.0}, {"objective": 1.5625, "gradient_norm": 7.5}]
+    >>> start = {"objective": 9.0, "gradient_norm": 24.0}
+    >>> history = [start, {"objective": 1.5625, "gradient_norm": 7.5}]
     >>> check = theory.convergence(history, optimum=0.0, step=1 / 48)
     >>> check.smallest, round(check.bound, 9), check.holds, check.decreases
     (56.25, 432.0, True, True)

@@ -208,8 +208,10 @@ def lipschitz_counterexample() -> LipschitzCounterexample:
     --------
     >>> from simcomplete import theory
     >>> check = theory.lipschitz_counterexample().check
-    >>> f"{check.ratio:.2f} is above {check.printed:.2f} and below {check.sharp:.2f} and {check.corrected:.2f}"
-    '28.09 is above 27.27 and below 28.36 and 36.36'
+    >>> f"{check.ratio:.2f} is above the printed constant {check.printed:.2f}"
+    '28.09 is above the printed constant 27.27'
+    >>> f"and below {check.sharp:.2f} and {check.corrected:.2f}"
+    'and below 28.36 and 36.36'
     """
     S0 = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.9], [0.0, 0.9, 1.0]])
     G = float(np.sqrt(1 + 0.9 * np.sqrt(2)))

@@ -1,5 +1,7 @@
 """Pairs of rows that a completion is scored on, and the mixture, by hand or in plain loops."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from factor_rows import NAN, drawn
@@ -8,9 +10,10 @@ from simcomplete._method.iterate import Limits
 from simcomplete._posterior.all_rows import mixture
 from simcomplete._posterior.all_rows.hidden_values import HiddenValues
 from simcomplete._posterior.all_rows.members import OverRows
-from simcomplete._posterior.all_rows.mixture import auto_rank, mix_rows
+from simcomplete._posterior.all_rows.mixture import MemberFits, auto_rank, mix_rows
 from simcomplete._posterior.all_rows.scored_pairs import RowMoments, ScoredPairs, drawn_others
-from simcomplete._posterior.all_rows.select import complete_rows
+from simcomplete._posterior.all_rows.select import RowsSetting, complete_rows
+from simcomplete._result.status import Status
 
 # Scored pairs
 
@@ -142,3 +145,19 @@ def test_where_nothing_can_be_learnt_the_single_model_is_the_answer(monkeypatch)
     single = complete_rows(hidden, np.random.default_rng(0), limits=limits)
     monkeypatch.setattr(mixture.HiddenValues, "of", lambda *_: None)
     assert mix_rows(hidden, single, np.random.default_rng(0), masks=None, limits=limits, tilt=True) is single
+
+
+def test_after_a_run_was_cut_short_other_members_take_one_step_each(monkeypatch):
+    asked = []
+
+    def noted(rows, rank, pooled, limits, start):
+        asked.append(limits.max_iter)
+        code = "interrupted" if len(asked) == 2 else "converged"
+        return "factors", SimpleNamespace(status=Status(code, "stopped", ok=False))
+
+    monkeypatch.setattr(mixture, "fit", noted)
+    fits = MemberFits(Limits(max_iter=9), RowsSetting("unit", "fa", 3), 3)
+    for _ in range(4):
+        assert fits._fit(None, 3, "fa", Limits(max_iter=9), None) == "factors"
+    assert asked == [9, 9, 1, 1]
+    assert fits.cut == Status("interrupted", "stopped; this is the best so far", ok=False)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from simcomplete._posterior.candidates import copies
-from simcomplete._posterior.candidates.copies import Agreement, CopyDetector, learn_copies, mixed
-from simcomplete._posterior.candidates.source_first import ranked_first
+from simcomplete._posterior.candidates.copies import Agreement, CopyDetector, learn_copies
+from simcomplete._posterior.candidates.source_first import mixed, ranked_first
 from simcomplete._posterior.shared.copy_classes import (
     KINDS,
     RATES,
@@ -157,16 +157,25 @@ def test_vectors_between_their_own_and_those_of_eight_sources():
     distances, places = np.sort(rng.random((2, 12)) / 9, axis=1), np.stack([rng.permutation(30)[:12] for _ in range(2)])
     distances[1] += 0.3  # more than the largest that uncertainty grows to
     u, p = rng.random((2, 5)) / 3, np.array([0.7, 0.2])
-    found = mixed(u, p, Agreement(distances, places, distances), rows, observed, 1.7)
+    found = mixed(u, p, distances, places, rows, observed, 1.7)
     for i in range(2):
         expected = plain_mixed(u[i], p[i], distances[i], rows[places[i]], observed[i].sum(), 1.7)
         np.testing.assert_allclose(found[i], expected, rtol=1e-12)
 
 
 def test_zero_rows_as_sources_point_nowhere():
-    near = Agreement(np.zeros((1, 1)), np.zeros((1, 1), dtype=int), np.zeros((1, 10)))
-    found = mixed(np.ones((1, 2)), np.array([0.25]), near, np.zeros((1, 2)), np.ones((1, 2), dtype=bool), 1.0)
+    place, seen = np.zeros((1, 1), dtype=int), np.ones((1, 2), dtype=bool)
+    found = mixed(np.ones((1, 2)), np.array([0.25]), np.zeros((1, 1)), place, np.zeros((1, 2)), seen, 1.0)
     np.testing.assert_allclose(found, [[0.75, 0.75]])
+
+
+def plain_lifted(u, source, neighbours, most):
+    """(1 - w) u + w source with odds w / (1 - w) 1.2 times those that bring it to the first neighbour ahead of it."""
+    odds = [(p - source) @ u / (1 - p @ source) for p in neighbours if (p - source) @ u > 0 and p @ source < 1 - 1e-9]
+    if not odds or max(odds) / (1 + max(odds)) > most:
+        return u
+    w = min(1.2 * max(odds) / (1 + 1.2 * max(odds)), most)
+    return (1 - w) * u + w * source
 
 
 def told_rows():
@@ -187,8 +196,8 @@ def told_rows():
 def test_copies_are_told_row_by_row(prior):
     P, Q, observed, ids = told_rows()
     rng, deviations, d = np.random.default_rng(2), feature_deviations(P), 6
-    weights = 0.4 * rng.standard_normal((21, 4))
-    weights[0] = [0, 1, 0, -1]
+    weights = 0.05 * rng.standard_normal((21, 4))
+    weights[:2] = [[0, -3, -3, -3], [0, -1, -1, -1]]  # evidence falls with the logarithm of the distance
     model = CopyModel(weights, *np.array([[-20.0] * 5, [20.0] * 5, [0.0] * 5, [2.0] * 5]), RATES)
     detector = CopyDetector(model, deviations, np.full(d, 3.0), len(P))
     u = 0.9 * unit(rng.random((len(Q), d)))
@@ -233,16 +242,21 @@ def test_copies_are_told_row_by_row(prior):
                 vector = plain_mixed(vector, p.sum(), gaps[order], P[near[order]], seen.sum(), np.sum(deviations**2))
                 length = min(np.linalg.norm(vector), 1.0)
                 ways.add("mixed")
-            if first or weight > 0.1:
-                source, likely = unit(P[near[order[0]]]), None if first else weight
-                vector, length = ranked_first(vector, length, source, unit(P[near]), solve, likely)
-                ways.add("first" if first else "lifted")
+            source = unit(P[near[order[0]]])
+            if first:
+                vector, length = ranked_first(vector, length, source, unit(P[near]), solve)
+                ways.add("first")
+            elif weight > 0.1:
+                moved = plain_lifted(vector, source, unit(P[near]), 0.8 * weight)
+                length = min(np.linalg.norm(moved), 1.0) if (moved != vector).any() else length
+                ways.add("lifted" if (moved != vector).any() else "left")
+                vector = moved
         else:
             ways.add("far")
         np.testing.assert_allclose(found.match.probabilities[i], p, rtol=1e-9, atol=1e-300)
         np.testing.assert_allclose(found.u[i], vector, rtol=1e-9)
         np.testing.assert_allclose(found.length[i], length, rtol=1e-9)
-    assert ways >= {"mixed", "first", "far"}
+    assert ways >= {"mixed", "first", "far"} | ({"lifted", "left"} if prior is None else set())
 
 
 def test_where_none_is_near_rows_stay_as_they_are():
@@ -252,3 +266,22 @@ def test_where_none_is_near_rows_stay_as_they_are():
     rows = SimpleNamespace(values=np.zeros((1, 2)), observed=np.array([[True, True]]))
     found = detector.vectors(before, rows, SimpleNamespace(ids=np.array([[4]])), near, None, None, None)
     assert found.u is before.u and found.match.ids.tolist() == [4] and not found.match.probabilities.any()
+
+
+@pytest.mark.parametrize(("n", "farthest"), [(2, 0.75), (8, 0.5)])
+def test_how_far_a_copy_may_be(n, farthest):
+    """A quarter, and two standard deviations sqrt(2 / n) of it more: .25 (1 + 2) for two values, .25 (1 + 1) for 8."""
+    zeros = np.zeros(5)
+    detector = CopyDetector(
+        CopyModel(np.zeros((21, 4)), zeros, zeros, zeros, zeros + 1, RATES), np.ones(n), np.zeros(n), 1
+    )
+    P, before = np.ones((1, n)), Vectors(np.full((1, n), 0.01), np.array([0.01 * n**0.5]))
+    near = SimpleNamespace(near=SimpleNamespace(ids=np.zeros((1, 1), dtype=int)), rows={"raw": P, "unit": unit(P)})
+    means = SimpleNamespace(outlying=lambda: np.ones(1))
+    space = SimpleNamespace(second_moments=lambda B: B)
+    for gap, may in ((farthest - 0.01, True), (farthest + 0.01, False)):
+        rows = SimpleNamespace(values=P + np.sqrt(gap), observed=np.ones((1, n), dtype=bool))
+        found = detector.vectors(
+            before, rows, SimpleNamespace(ids=np.zeros((1, 1), dtype=int)), near, means, space, None
+        )
+        assert found.match.probabilities.any() == may

@@ -28,6 +28,8 @@ def test_units_of_observed_values():
     np.testing.assert_allclose(units.deviation, [np.sqrt(8 / 3), 1.0, 1e300])
     np.testing.assert_allclose(units.to(X)[:, 2], [-1.0, 1.0, NAN, NAN])
     np.testing.assert_allclose(units.back(units.to(X)), X)
+    # Squares of these would be 0, and they are not constant.
+    np.testing.assert_allclose(StandardUnits.of(X[:, :1] * 1e-200).deviation, [np.sqrt(8 / 3) * 1e-200])
     # Half of the smallest number is 0, and no deviation to divide by.
     assert StandardUnits.of(np.array([[0.0], [5e-324]])).deviation == [1.0]
 

@@ -247,7 +247,6 @@ def learn_copies(
     rates[0] = max(rates[0], min(MOST_EXACT, repeated))
     observed, near = queries.observed[:examples], queries.neighbours
     used, places = np.unique(near.near.ids[:examples, : MAX_NEIGHBOURS - 1], return_inverse=True)
-    places = places.reshape(-1, min(near.near.ids.shape[1], MAX_NEIGHBOURS - 1))
     raw, rng = raw[: len(places)], np.random.default_rng(SEED)
     deviations, steps = feature_deviations(pool), Steps(pool)
     values = simulated_kinds(raw, observed, deviations, steps, rng)

@@ -5,8 +5,8 @@ from __future__ import annotations
 # By the name of the function that checks the claim.
 REASONS = {
     "better_than_start": (
-        "Matrices of rank at most 100 are no convex set: the one nearest to S0 may be farther from the truth than S0, "
-        "because it loses what S0 has exactly, the similarities among candidates."
+        "Matrices of rank at most 100 do not form a convex set: the one nearest to S0 may be farther from the truth "
+        "than S0, because it loses what S0 has exactly, the similarities among candidates."
     ),
     "trend_in_rank": (
         "A larger rank keeps more eigenvalues of S0, and where most values are missing the smaller ones are mostly "
