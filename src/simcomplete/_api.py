@@ -250,6 +250,7 @@ def _runner(method: str, params: dict[str, Any], shared: dict[str, Any], functio
 
 def _run_named(problem: Problem, settings: Settings, *, method: Method, own: dict[str, Any], tune: bool) -> Completion:
     method.check_memory(problem, settings, own)
+    problem = method.takes(problem)
     done = run_tuned(method, problem, settings, own) if tune else method.run(problem, settings, own)
     return _recorded(done, [])
 

@@ -261,12 +261,20 @@ def _tops(scores: Any, truth: Any, k: Any) -> Iterator[tuple[NDArray[np.intp], N
         _refuse_nan(name, matrix, "give such candidates a score below all others or leave the query out")
     count = _count(k, matrices["truth"].shape[1])
     for row, true_row in zip(*matrices.values(), strict=True):
-        yield _descending(row)[:count], _descending(true_row)[:count]
+        yield _first(row, count), _first(true_row, count)
 
 
 def _descending(row: NDArray[Any]) -> NDArray[np.intp]:
     # Negated: a stable ascending sort read backwards would give ties to the higher column.
     return np.argsort(-row, kind="stable")
+
+
+def _first(row: NDArray[Any], count: int) -> NDArray[np.intp]:
+    """The first so many of `_descending`, of which only those that can be among them are sorted."""
+    if 4 * count > len(row):
+        return _descending(row)[:count]
+    among = np.flatnonzero(row >= np.partition(row, len(row) - count)[len(row) - count])  # ties included
+    return np.asarray(among[_descending(row[among])[:count]])
 
 
 def _count(k: Any, n: int) -> int:

@@ -5,10 +5,11 @@ import pytest
 
 import simcomplete as sc
 from simcomplete import _registry as registry
-from simcomplete._auto import elect
+from simcomplete._auto import elect, holdout
 from simcomplete._auto.holdout import hold_out
 from simcomplete._method.problem import CandidatesQueries
 from simcomplete._method.settings import Settings
+from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._rows.table import HeldRows
 from simcomplete.errors import InputError, NotConvergedWarning
 
@@ -71,7 +72,7 @@ def test_sizes_and_not_the_clock_decide_what_is_tried(data, monkeypatch):
     tables = []
     for seconds in (1e-9, 1e9):  # a very fast and a very slow machine
         ticks = iter(range(10**6))
-        monkeypatch.setattr(elect.time, "perf_counter", lambda ticks=ticks, seconds=seconds: next(ticks) * seconds)
+        monkeypatch.setattr(holdout.time, "perf_counter", lambda ticks=ticks, seconds=seconds: next(ticks) * seconds)
         done = sc.complete(P, Q, method="auto", elect=["bpmf", "overlap", "mean"], budget=0.2)
         tables.append([(row["method"], row["error"], row["note"]) for row in done.election])
         assert done.method == "mean"
@@ -189,3 +190,98 @@ def test_other_measures_get_a_method_that_knows_them(data):
     assert sc.complete(P, positive=True).method == "smcnn"
     table = {row["method"]: row["note"] for row in sc.complete(P, Q, positive=True).election}
     assert table["posterior"] == "not tried: it does not use positive"
+
+
+@pytest.fixture(scope="module")
+def many(digits, hide):
+    return digits[:300], hide(digits[300:330], 0.7), digits[300:330]
+
+
+def test_posterior_runs_once_where_it_is_chosen(many, monkeypatch):
+    P, Q, whole = many
+    runs = []
+    fit = CandidateModel.fit_transform
+    monkeypatch.setattr(CandidateModel, "fit_transform", lambda *a, **k: runs.append(1) or fit(*a, **k))
+    done = sc.complete(P, Q, random_state=1)
+    assert (done.method, len(runs)) == ("posterior", 1)
+    assert [row["method"] for row in done.election] == list(elect.DEFAULT_METHODS)
+    errors = {row["method"]: row["error"] for row in done.election}
+    assert errors["overlap"] == pytest.approx(1.0)
+    # What it is expected to be right about, it is right about: other rows, so by half.
+    S0, truth = (sc.overlap_similarity(np.vstack([P, rows]))[300:] for rows in (Q, whole))
+    found = np.sum((done.similarity()[300:] - truth) ** 2) / np.sum((S0 - truth) ** 2)
+    assert found == pytest.approx(errors["posterior"], rel=0.5)
+
+
+def test_methods_complete_what_posterior_learnt_from(many, monkeypatch):
+    P, Q, _ = many
+    seen = []
+    real = registry.REGISTRY["lr"].run
+
+    def watched(problem, settings, params):
+        seen.append(problem)
+        return real(problem, settings, params)
+
+    swapped(monkeypatch, "lr", watched)
+    sc.complete(P, Q, elect=["lr", "posterior"])
+    shown, others = seen[0].queries.array, seen[0].candidates.array
+    assert len(shown) == holdout.SHARED_QUERIES
+    assert {tuple(row) for row in np.isnan(shown)} <= {tuple(row) for row in np.isnan(Q)}
+    unit = P / np.linalg.norm(P, axis=1, keepdims=True)
+    products = others @ unit.T / np.linalg.norm(others, axis=1)[:, None]
+    assert (products.max(axis=1) > 1 - 1e-9).all()  # candidates, and none of those that lost values
+    for row in shown:
+        seen_of_it = np.isnan(row)
+        near = others[:, ~seen_of_it] - row[~seen_of_it]
+        assert np.abs(near).max(axis=1).min() > 0
+
+
+@pytest.mark.parametrize("better", [0.0, 1.0])
+def test_the_least_error_wins_where_queries_are_shared(many, monkeypatch, better):
+    """`posterior` is scored by its own vectors: with wrong ones another method is taken, with the same answer."""
+    P, Q, _ = many
+    right = CandidateModel._calibrated.__func__
+
+    def wrong(cls, *args):
+        *args, learnt = args
+        return right(cls, *args, learnt and (lambda gathered, u: learnt(gathered, better * u)))
+
+    monkeypatch.setattr(CandidateModel, "_calibrated", classmethod(wrong))
+    done = sc.complete(P, Q, random_state=1)
+    errors = {row["method"]: row["error"] for row in done.election}
+    assert done.method == min(errors, key=errors.get)
+    assert (done.method == "posterior") == (better == 1)
+    if done.method != "posterior":
+        assert errors["posterior"] > 1
+        named = sc.complete(P, Q, method=done.method)
+        np.testing.assert_array_equal(done.similarity(), named.similarity())
+
+
+def test_one_that_fails_first_is_marked_and_another_taken(many, monkeypatch):
+    def broken(*_, **__):
+        raise np.linalg.LinAlgError("no digits")
+
+    monkeypatch.setattr(holdout, "from_candidates", broken)
+    done = sc.complete(*many[:2], elect=["mean", "lr", "posterior"])
+    assert done.method == "lr"
+    assert done.election[-1]["note"] == "failed: no digits"
+
+
+def test_copies_leave_too_few_rows_to_share(digits, hide, monkeypatch):
+    """A table of a few rows many times over: methods are compared on queries of their own, and the answer is kept."""
+    P, Q = np.tile(digits[:20], (10, 1)), hide(digits[300:310], 0.7)
+    runs = []
+    fit = holdout.from_candidates
+    monkeypatch.setattr(holdout, "from_candidates", lambda *a: runs.append(1) or fit(*a))
+    done = sc.complete(P, Q, elect=["overlap", "posterior"])
+    assert len(runs) == 1 and all(row["error"] is not None for row in done.election)
+
+
+def test_what_no_budget_has_room_for_does_not_run_first(many, monkeypatch):
+    P, Q, _ = many
+    monkeypatch.setattr(holdout, "from_candidates", lambda *_: pytest.fail("it ran"))
+    work = registry.REGISTRY["posterior"].work
+    row = registry.REGISTRY["posterior"]
+    slow = type(row)(**{**vars(row), "work": lambda sizes, own: work(sizes, own) * (1 + 1e6 * (sizes.n > 320))})
+    monkeypatch.setitem(registry.REGISTRY, "posterior", slow)
+    assert sc.complete(P, Q, elect=["overlap", "posterior"]).method == "posterior"

@@ -107,6 +107,35 @@ def test_momentum_saves_steps_and_ends_at_the_same_objective(small):
     assert quick.history[-1]["objective"] <= slow.history[-1]["objective"] * 1.001
 
 
+def test_stages_end_where_one_stage_ends_in_fewer_steps(reference):
+    """A weight that falls by stages against the weight itself from the start, the slower route."""
+    _, problem, _ = reference
+    top = np.linalg.norm(problem.values, 2)
+    for weight in (1e-3 * top, 3e-3 * top, 0.5 * top):
+        slow = proximal_gradient(problem, weight, Limits(20_000), 1e-6)
+        quick = proximal_gradient(problem, weight, Limits(20_000), 1e-6, first=0.1 * top)
+        assert quick.status.ok and slow.status.ok
+        assert quick.facts["weight"] == weight
+        assert quick.facts["objective"] == pytest.approx(slow.facts["objective"], rel=1e-6)
+        assert quick.n_iter <= slow.n_iter
+        objectives = np.array([facts["objective"] for facts in quick.history])
+        assert (np.diff(objectives) <= 1e-12 * objectives[0]).all()
+    assert quick.n_iter == slow.n_iter  # a weight above the first is the only stage
+
+
+def test_steps_that_cannot_get_anywhere_are_not_made(small):
+    """In the data's own units a weight may be so small that 1000 steps do not change what zeros filled in are."""
+    P, Q, _ = small
+    given = {"method": "nnfn", "preset": "original", "penalty": 1e-4}
+    with pytest.warns(sc.errors.NotConvergedWarning, match=r"steps left would change X by less than 1%: use unit"):
+        short = sc.complete(P, Q, **given)
+    with pytest.warns(sc.errors.NotConvergedWarning, match="all 1000 iterations made"):
+        whole = sc.complete(P, Q, **given, tol=0)
+    assert short.history[-1]["iteration"] < 10 < whole.history[-1]["iteration"]
+    shift = np.linalg.norm(whole.similarity() - short.similarity()) / np.linalg.norm(whole.similarity())
+    assert 0 < shift < 0.01
+
+
 def test_a_small_penalty_is_not_taken_for_converged(small):
     """Steps are as small as the penalty, so a test of their size alone would end at once, with zeros filled in."""
     P, Q, _ = small

@@ -85,16 +85,16 @@ def test_parameters_of_columns():
 
 
 def test_a_rank_goes_to_those_that_take_one():
-    cells = expand(load_protocol("time"), ["dataset=mnist", "missing=0.8", "rank=200"])
+    cells = expand(load_protocol("time"), ["dataset=mnist", "missing=0.8", "rank=100"])
     ranks = {cell.trial["method"]: cell.trial["params"].get("rank") for cell in cells}
-    assert (ranks["smcnn"], ranks["bpmf"], ranks["dmc"]) == (200, 200, None)
+    assert (ranks["smcnn"], ranks["bpmf"], ranks["dmc"]) == (100, 100, None)
 
 
 def test_slow_methods_run_with_fewer_seeds():
     for size in (2000, 3000):
         one = load_protocol(f"effectiveness-{size}")
         seeds = {name: {c.trial["seed"] for c in expand(one, [f"method={name}"])} for name in ("nnfn", "smcnn")}
-        assert seeds == {"nnfn": {0}, "smcnn": {0, 1, 2}}
+        assert seeds == {"nnfn": {0}, "smcnn": {0, 1, 2} if size == 2000 else {0}}
         assert expand(one, ["method=cmc", "column=tuned"]) == []
 
 

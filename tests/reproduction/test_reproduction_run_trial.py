@@ -47,8 +47,8 @@ def test_a_set_with_too_few_rows_gives_all_it_has():
 def test_tuning_divides_the_limit():
     row = run_trial({**AT, "method": "nnfn", "params": {"tune": True}}, 60.0)
     assert row["choice"] in [{"penalty": p} for p in (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)]
-    assert len(row["tried"]) == 5
-    assert share_of_limit("nnfn", {"tune": True}, 60.0) == 10.0
+    assert len(row["tried"]) == 6
+    assert share_of_limit("nnfn", {"tune": True}, 70.0) == 10.0
     assert share_of_limit("nnfn", {}, 60.0) == 60.0
     assert can_be_stopped("nnfn", {})
     assert not can_be_stopped("smcnn", {"tune": True})  # exact: nothing to stop

@@ -4,6 +4,7 @@ import pytest
 
 from simcomplete._reproduction import runner
 from simcomplete._reproduction.protocol import load_protocol
+from simcomplete._reproduction.report.html_page import coverage
 from simcomplete._reproduction.report.tables import cell_text
 from simcomplete._reproduction.rows import rows_by_trial
 from simcomplete._reproduction.summary import CellSummary, measure_of, summarise_cells
@@ -18,7 +19,7 @@ def test_by_hand(made):
     assert one.spread == {"error": pytest.approx(0.025**0.5)}
     assert (one.asked, one.ran, one.over, one.failed, one.reason) == (5, 5, 1, 0, "late")
     assert one.paper == {"error": 0.8233, "recall_fifth": 0.7762, "ndcg": 0.8488}
-    assert len(entries) == 300
+    assert len(entries) == 285
     assert sum(e.ran for e in entries) == len(rows)
 
 
@@ -53,6 +54,19 @@ def test_timings_beside_other_work_are_not_shown(made):
     assert cells["fgsr"].mean == {"cpu_seconds": 2.0, "extra_mib": 2.0}
     assert cells["smcnn"].mean == {"extra_mib": 2.0}
     assert cell_text(cells["smcnn"], "cpu_seconds") == "not timed"
+
+
+def test_rows_tuned_without_the_authors_parameters_are_counted_and_made_again(made):
+    one = load_protocol("effectiveness-1000")
+    rows = made("effectiveness-1000", ["method=lr", "dataset=mnist"], error=0.5, tried=[0.5] * 6)
+    tuned = [row for row in rows if "tune" in row["params"]]
+    assert all(runner._is_final(row, 60.0) for row in rows)
+    for row in tuned[:3]:
+        row["tried"] = [0.5] * 5
+        assert not runner._is_final(row, 60.0)
+    cells = summarise_cells(one, rows_by_trial(rows))
+    assert sum(cell.short for cell in cells) == 3
+    assert ", 3 tuned without the authors' parameters among the settings: " in coverage(one, cells)
 
 
 def test_such_rows_are_made_again_when_the_machine_is_quiet():

@@ -6,41 +6,49 @@ The answer names its choice and shows the table it was chosen from.
 from __future__ import annotations
 
 import copy
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from simcomplete._auto.all_rows import ROW_METHODS, posterior_with_holdout, rows_to_score
-from simcomplete._auto.holdout import MIN_CANDIDATES, Holdout, hold_out
+from simcomplete._auto.holdout import (
+    FAILURES,
+    MIN_CANDIDATES,
+    NUMBERS_FAILED,
+    SHARED_FROM,
+    Row,
+    SharedRun,
+    failed,
+    hold_out,
+    plan,
+    row,
+    run_shared,
+    score_all,
+    sizes_of_holdout,
+)
 from simcomplete._method.params import Number, Words, parameter
 from simcomplete._method.problem import AllRows, CandidatesQueries, Problem, Similarities
 from simcomplete._method.settings import Settings
-from simcomplete._method.spec import Method, Sizes, on_device
-from simcomplete._posterior.all_rows.split import candidates_among
+from simcomplete._method.spec import Method, Sizes, on_device, with_rows_in_memory
+from simcomplete._posterior.all_rows.split import enough_complete
 from simcomplete._registry import find
 from simcomplete._result.completion import Completion
 from simcomplete._result.html import Election
 from simcomplete._rows.budget import available_bytes, readable
 from simcomplete._rows.progress import track
+from simcomplete._rows.source import BY_BLOCK_ROWS
 from simcomplete._rows.table import HeldRows
 from simcomplete._similarity.measure import PLAIN
-from simcomplete.errors import DiskFullError, InputError, SimcompleteError
+from simcomplete.errors import DiskFullError, InputError
 
 # Good and cheap; every other method can be named in `elect`. Of equals the last one, which knows most, is taken.
 DEFAULT_METHODS = ("overlap", "mean", "smcnn", "lr", "fmc", "posterior")
 EQUAL = 1e-12  # errors below this are rounding
-FLOPS = 2e10  # operations per second that the budget counts on; a slower machine takes longer, not another method
 BUDGET = parameter("budget", 30.0, Number(), meaning="seconds that comparing may take, planned from sizes")
 OBJECTIVE = parameter("objective", "error", Words("error", "recall"), meaning="what the best method is best at")
+MANY_ROWS = "not tried: it would hold similarities of all {0} x {0} pairs; name it in elect= if there is room for them"
 OWN = ("budget", "elect", "objective")
 DENSE_LIMIT = 2000  # rows up to which the nearest valid matrix is affordable
-
-NUMBERS_FAILED = (ArithmeticError, np.linalg.LinAlgError)
-FAILURES = (SimcompleteError, ValueError, *NUMBERS_FAILED)
-ScoreTable = list[dict[str, Any]]
 
 
 class Elected(NamedTuple):
@@ -71,7 +79,7 @@ def complete_auto(
     methods = _with_parameters([find(name) for name in _names(params.get("elect"))], given)
     if isinstance(problem, AllRows) and problem.measure == PLAIN and not (given and len(methods) == 1):
         methods = [method for method in methods if params.get("elect") or method.name in ROW_METHODS]
-        return _elect_for_rows(problem, settings, methods, given, objective, budget)
+        return _elect_for_rows(problem, settings, methods, given, objective, budget, bool(params.get("elect")))
     named = _without_comparison(problem)
     if named is not None or (given and len(methods) == 1):
         usual = find(named) if named else methods[0]
@@ -82,11 +90,8 @@ def complete_auto(
         checked = method.own(own)
         method.check_memory(problem, settings, checked)
         return _run_usual(problem, settings, method, checked)
-    short = _too_large(methods, problem, settings, given, objective)
-    final = max(m.work(Sizes.of(problem, settings), m.own(_fitting(m, given, objective))) for m in methods) / FLOPS
-    holdout = hold_out(problem, settings)
-    table = score_all(methods, holdout, given, objective, budget, shared, settings.progress, short, final)
-    return _run_best(problem, settings, table, given, objective)
+    assert isinstance(problem, CandidatesQueries)  # of others nothing can be hidden
+    return _elect(problem, settings, methods, given, objective, budget, shared)
 
 
 def _names(elect: Any) -> Sequence[Any]:
@@ -105,6 +110,7 @@ def _elect_for_rows(
     given: Mapping[str, Any],
     objective: str,
     budget: float,
+    named: bool,
 ) -> Elected:
     """Complete rows of which every one may be incomplete with the method that finds similarities again best.
 
@@ -113,13 +119,19 @@ def _elect_for_rows(
     """
     own = {method.name: method.own(_fitting(method, given, objective)) for method in methods}
     short = _too_large(methods, problem, settings, given, objective)
-    whole = candidates_among(problem.table)
+    if problem.n >= BY_BLOCK_ROWS and not named:  # those hold all pairs at once
+        short |= {method.name: MANY_ROWS.format(problem.n) for method in methods if not method.by_block}
+    whole = enough_complete(problem.rows.known_counts(), problem.rows.d)
     if whole is not None:
-        P, Q = HeldRows(problem.table[whole]), HeldRows(problem.table[~whole])
+        rows = replace(problem, rows=problem.rows.in_memory()).table
+        P, Q = HeldRows(rows[whole]), HeldRows(rows[~whole])
         own_draws = replace(settings, rng=copy.deepcopy(settings.rng))  # the answer is the same without comparing
         holdout = hold_out(CandidatesQueries(P, Q, problem.measure), own_draws)
-        quick = {"effort": "fast", **given}
-        scores = score_all(methods, holdout, quick, objective, budget, {}, settings.progress, short)
+        quick = {
+            method.name: method.own(_fitting(method, {"effort": "fast", **given}, objective)) for method in methods
+        }
+        known, weights = plan(methods, sizes_of_holdout(holdout.problem, settings), quick, budget, {}, short)
+        scores = score_all(methods, holdout, quick, known, weights, settings.progress)
         return _run_best(problem, settings, scores, given, objective)
     done, scored, seconds = None, None, 0.0
     if any(method.name == "posterior" for method in methods):
@@ -136,55 +148,58 @@ def _elect_for_rows(
         if scored is None:
             methods[-1].check_memory(problem, settings, own[methods[-1].name])
             return _run_usual(problem, settings, methods[-1], own[methods[-1].name])
-    table: ScoreTable = []
+    table: list[Row] = []
     for method in methods:
         try:
             if method.name in short:
-                table.append(_row(method, short[method.name]))
+                table.append(row(method, short[method.name]))
             elif method.name == "posterior":
-                table.append(_row(method, "") | scored.of_posterior(seconds)._asdict())
+                table.append(row(method) | scored.of_posterior(seconds)._asdict())
             else:
-                table.append(_row(method, "") | scored.try_method(method, settings, own[method.name])._asdict())
+                table.append(row(method) | scored.try_method(method, settings, own[method.name])._asdict())
         except FAILURES as problem_found:
-            table.append(_row(method, f"failed: {' '.join(str(problem_found).split())}"))
+            table.append(row(method, failed(problem_found)))
     return _run_best(problem, settings, table, given, objective, done)
 
 
-def score_all(
+def _elect(
+    problem: CandidatesQueries,
+    settings: Settings,
     methods: Sequence[Method],
-    holdout: Holdout,
     given: Mapping[str, Any],
     objective: str,
     budget: float,
     shared: Mapping[str, Any],
-    progress: bool | None,
-    short: Mapping[str, str] | None = None,
-    final: float = 0.0,
-) -> ScoreTable:
-    """Score the methods that the budget has room for, cheapest first; sizes decide, not the clock.
+) -> Elected:
+    """Compare methods on simulated queries.
 
-    `short` has a note for every method that would not fit into memory, `final` the seconds that the best may take on
-    all data: with the others', what progress is measured by.
+    `posterior` simulates some itself. Most often it is the best: so it completes first where the budget has room for
+    that, the others complete some of its simulated queries, and if it is the best it has run once.
     """
     own = {method.name: method.own(_fitting(method, given, objective)) for method in methods}
-    seconds = {method.name: method.work(holdout.sizes, own[method.name]) / FLOPS for method in methods}
-    left, notes = budget, dict(short or {})
-    for method in sorted(methods, key=lambda method: seconds[method.name]):
-        unused = [name for name in method.unused(shared) if name not in ("rank", "penalty")]
-        if method.name in notes:
-            continue
-        if unused:
-            notes[method.name] = f"not tried: it does not use {', '.join(unused)}"
-        elif seconds[method.name] > left or budget == 0:
-            notes[method.name] = f"not tried: about {seconds[method.name]:.1f} s, beyond the budget of {budget:g} s"
-        else:
-            left -= seconds[method.name]
-    planned = [0.0 if method.name in notes else seconds[method.name] for method in methods]
-    share = (sum(planned) + 1) / (sum(planned) + final + 1)
-    return [
-        _row(method, notes[method.name]) if method.name in notes else score(method, holdout, own[method.name])
-        for method in track(methods, "comparing methods", progress, weights=[s + 0.1 for s in planned], share=share)
-    ]
+    short = _too_large(methods, problem, settings, given, objective)
+    known, weights = plan(methods, sizes_of_holdout(problem, settings), own, budget, shared, short)
+    final = plan(methods, Sizes.of(problem, settings), own, float("inf"))[1]
+    run: SharedRun | None = None
+    if (
+        problem.measure == PLAIN
+        and problem.n_candidates >= SHARED_FROM
+        and "posterior" in {*own} - {*known}
+        and final["posterior"] <= budget
+    ):
+        usual = find("posterior")
+        share = final["posterior"] / sum([1.0, final["posterior"], *weights.values()])
+        try:
+            for _ in track([usual], "posterior", settings.progress, share=share):
+                run = run_shared(problem, settings, own["posterior"])
+        except FAILURES as problem_found:
+            known["posterior"] = row(usual, failed(problem_found))
+    if run is not None and run.holdout is not None:
+        known["posterior"] = {**row(usual, "", run.seconds), "error": run.error, "recall": run.recall}
+    holdout = hold_out(problem, settings) if run is None or run.holdout is None else run.holdout
+    longest = 0.0 if run else max(final.values())
+    table = score_all(methods, holdout, own, known, weights, settings.progress, longest)
+    return _run_best(problem, settings, table, given, objective, run and run.completion)
 
 
 def _too_large(
@@ -202,29 +217,12 @@ def _too_large(
     }
 
 
-def score(method: Method, holdout: Holdout, own: dict[str, Any]) -> dict[str, Any]:
-    """One method's row in the table."""
-    start = time.perf_counter()
-    try:
-        error, recall, _ = holdout.score(method, own)
-    except FAILURES as problem:
-        return _row(method, f"failed: {' '.join(str(problem).split())}", time.perf_counter() - start)
-    seconds = time.perf_counter() - start
-    if not np.isfinite(error):
-        return _row(method, "failed: its answer is not finite", seconds)
-    return {**_row(method, "", seconds), "error": error, "recall": recall}
-
-
-def _row(method: Method, note: str, seconds: float = 0.0) -> dict[str, Any]:
-    return {"method": method.name, "error": None, "recall": None, "seconds": seconds, "note": note}
-
-
 def _run_usual(problem: Problem, settings: Settings, method: Method, own: dict[str, Any]) -> Elected:
     """Run the method that was not compared with others; should numbers fail it, return S0 and say so."""
     try:
-        done, warnings = method.run(problem, settings, own), []
+        done, warnings = method.run(method.takes(problem), settings, own), []
     except NUMBERS_FAILED as failure:
-        done = find("overlap").run(problem, settings, {})
+        done = _overlap(problem, settings)
         warnings = [f"auto: {method.name} failed: {' '.join(str(failure).split())}; this is S0"]
     return Elected(replace(done, election=Election(), params={**done.params, "chosen_by": "auto"}), warnings)
 
@@ -232,7 +230,7 @@ def _run_usual(problem: Problem, settings: Settings, method: Method, own: dict[s
 def _run_best(
     problem: Problem,
     settings: Settings,
-    table: ScoreTable,
+    table: list[Row],
     given: Mapping[str, Any],
     objective: str,
     by_posterior: Completion | None = None,
@@ -243,22 +241,26 @@ def _run_best(
         (row for row in reversed(table) if row["error"] is not None),
         key=lambda row: (0.0 if objective == "error" else -row["recall"], max(row["error"], EQUAL)),
     )
-    for row in ranked:
-        method = find(row["method"])
+    for best in ranked:
+        method = find(best["method"])
         try:
             done = by_posterior if method.name == "posterior" else None
-            done = done or method.run(problem, settings, method.own(_fitting(method, given, objective)))
+            done = done or method.run(method.takes(problem), settings, method.own(_fitting(method, given, objective)))
         except DiskFullError:  # nor would there be room for what another method writes
             raise
         except FAILURES as failure:
-            row["note"] = f"chosen, but failed: {' '.join(str(failure).split())}"
-            warnings.append(f"auto: {row['method']} {row['note']}; taking the next best")
+            best["note"] = f"chosen, but failed: {' '.join(str(failure).split())}"
+            warnings.append(f"auto: {best['method']} {best['note']}; taking the next best")
             continue
-        row["note"] = "chosen" + (f", {row['note']}" if row["note"] else "")
+        best["note"] = "chosen" + (f", {best['note']}" if best["note"] else "")
         return Elected(replace(done, election=Election(table), params={**done.params, "chosen_by": "auto"}), warnings)
     reasons = "; ".join(f"{row['method']}: {row['note']}" for row in table)
     warnings.append(f"auto: no method could be chosen ({reasons}); this is S0")
-    return Elected(replace(find("overlap").run(problem, settings, {}), election=Election(table)), warnings)
+    return Elected(replace(_overlap(problem, settings), election=Election(table)), warnings)
+
+
+def _overlap(problem: Problem, settings: Settings) -> Completion:
+    return find("overlap").run(with_rows_in_memory(problem), settings, {})
 
 
 def _without_comparison(problem: Problem) -> str | None:

@@ -2,15 +2,16 @@
 
 Some candidates become simulated queries: they lose the features that real queries lack, each setting completes them
 against the other candidates, and the one nearest to the known truth is taken. No ground truth about the real queries
-is needed.
+is needed. `posterior` simulates queries itself, to learn from: `auto` lets the other methods complete the same ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,35 +19,39 @@ from numpy.typing import NDArray
 from simcomplete._method.problem import CandidatesQueries, Problem
 from simcomplete._method.settings import Settings
 from simcomplete._method.spec import Method, Sizes
+from simcomplete._posterior.candidates.fitting import Gathered
+from simcomplete._posterior.method import from_candidates
 from simcomplete._result.completion import Completion
 from simcomplete._rows.progress import track
 from simcomplete._rows.table import HeldRows
 from simcomplete._rows.xp import to_numpy
-from simcomplete.errors import InputError
+from simcomplete._types import Matrix
+from simcomplete.errors import InputError, SimcompleteError
 from simcomplete.metrics import recall_at
 
 SIMULATED_QUERIES = 100
+SHARED_QUERIES = 32  # of those that `posterior` learns from
+SHARED_FROM = 200  # candidates, of which it holds out 50: errors of fewer, which it was fitted to, are too small
 MAX_CANDIDATES = 2000  # that simulated queries are completed against
 MIN_CANDIDATES = 8  # without which there is nothing to hide
+FLOPS = 2e10  # operations per second that a budget counts on; a slower machine takes longer, not another method
+NUMBERS_FAILED = (ArithmeticError, np.linalg.LinAlgError)
+FAILURES = (SimcompleteError, ValueError, *NUMBERS_FAILED)
+Row = dict[str, Any]  # of the table that a method is chosen from
 
 
 @dataclass(frozen=True)
 class Holdout:
-    """Candidates as simulated queries, and their true similarities to the others and among themselves."""
+    """Candidates as simulated queries, and their true similarities to the others, and to each other unless shared."""
 
     problem: CandidatesQueries
     settings: Settings
     truth: NDArray[np.float64]
 
-    @property
-    def sizes(self) -> Sizes:
-        """What decides how long a method takes."""
-        return Sizes(self.problem.n_candidates, self.problem.queries.n, self.problem.candidates.d, self.settings.rank)
-
     @cached_property
     def overlap(self) -> NDArray[np.float64]:
         """Similarities over common features of the simulated queries: an error of 1."""
-        return np.asarray(to_numpy(self.problem.operator.dense())[self.problem.n_candidates :], dtype=np.float64)
+        return _rows_of_queries(self.problem)[:, : self.truth.shape[1]]
 
     @cached_property
     def unit(self) -> float:
@@ -55,17 +60,107 @@ class Holdout:
         whole = float(np.sum(self.truth**2))
         return gap if gap > 1e-20 * whole else whole or 1.0
 
-    def score(self, method: Method, params: Mapping[str, Any]) -> tuple[float, float, Completion]:
-        """Relative squared error of the queries' similarities, recall at 10, and the result itself."""
+    def score(self, method: Method, params: Mapping[str, Any]) -> tuple[float, float]:
+        """Relative squared error of the queries' similarities, and recall at 10."""
+        if method.name == "overlap":
+            return self.score_of(self.overlap)
         settings = self.settings.but(dict(params), self.problem.n)
         # A source of random numbers of its own, so that no score depends on what was scored before.
         settings = replace(settings, rng=np.random.default_rng(0))
-        # Ctrl-C ends all of it: the best so far of a score is of no use to anyone.
-        done = method.run(self.problem, settings, own_parameters(method, {**params, "on_interrupt": None}))
-        n, n_p = self.problem.n, self.problem.n_candidates
-        S = to_numpy(done.matrix.block(slice(n_p, n), slice(0, n)))
+        # Ctrl-C ends all of it: the best so far of a score is of no use to anyone. Nor is a certificate.
+        given = {**params, "on_interrupt": None}
+        if given.get("solver") == "exact" and given.get("verify") is None:
+            given["verify"] = False
+        done = method.run(self.problem, settings, own_parameters(method, given))
+        return self.score_of(
+            to_numpy(done.matrix.block(slice(self.problem.n_candidates, self.problem.n), slice(0, self.truth.shape[1])))
+        )
+
+    def score_of(self, S: Matrix) -> tuple[float, float]:
+        """The same of similarities of the simulated queries."""
+        n_p = self.problem.n_candidates
         error = float(np.sum((S - self.truth) ** 2)) / self.unit
-        return error, float(recall_at(S[:, :n_p], self.truth[:, :n_p], k=10)), done
+        return error, float(recall_at(S[:, :n_p], self.truth[:, :n_p], k=10))
+
+
+class SharedRun(NamedTuple):
+    """What `posterior` made of the data, how well it found its own simulated queries, and these for other methods."""
+
+    completion: Completion
+    seconds: float
+    holdout: Holdout | None
+    error: float = np.nan
+    recall: float = np.nan
+
+
+def plan(
+    methods: Sequence[Method],
+    sizes: Sizes,
+    own: Mapping[str, dict[str, Any]],
+    budget: float,
+    shared: Mapping[str, Any] | None = None,
+    short: Mapping[str, str] | None = None,
+) -> tuple[dict[str, Row], dict[str, float]]:
+    """Rows of the methods that are not compared, and seconds of the others, cheapest first until the budget is spent.
+
+    Sizes decide, not the clock. `short` has a note for every method that would not fit into memory, `shared` the
+    shared parameters that a method must be able to use.
+    """
+    seconds = {method.name: method.work(sizes, own[method.name]) / FLOPS for method in methods}
+    notes, weights, left = dict(short or {}), {}, budget
+    for method in sorted(methods, key=lambda method: seconds[method.name]):
+        unused = [name for name in method.unused(shared or {}) if name not in ("rank", "penalty")]
+        if method.name in notes:
+            continue
+        if unused:
+            notes[method.name] = f"not tried: it does not use {', '.join(unused)}"
+        elif seconds[method.name] > left or budget == 0:
+            notes[method.name] = f"not tried: about {seconds[method.name]:.1f} s, beyond the budget of {budget:g} s"
+        else:
+            weights[method.name] = seconds[method.name]
+            left -= seconds[method.name]
+    return {method.name: row(method, notes[method.name]) for method in methods if method.name in notes}, weights
+
+
+def score_all(
+    methods: Sequence[Method],
+    holdout: Holdout,
+    own: Mapping[str, dict[str, Any]],
+    known: Mapping[str, Row],
+    weights: Mapping[str, float],
+    progress: bool | None,
+    final: float = 0.0,
+) -> list[Row]:
+    """Score the methods whose rows are not known; `final` is the seconds that the best may take on all data."""
+    seconds = [0.0 if method.name in known else weights[method.name] for method in methods]
+    share = (sum(seconds) + 1) / (sum(seconds) + final + 1)
+    return [
+        known[method.name] if method.name in known else score(method, holdout, own[method.name])
+        for method in track(methods, "comparing methods", progress, weights=[s + 0.1 for s in seconds], share=share)
+    ]
+
+
+def score(method: Method, holdout: Holdout, own: dict[str, Any]) -> Row:
+    """One method's row in the table."""
+    start = time.perf_counter()
+    try:
+        error, recall = holdout.score(method, own)
+    except FAILURES as problem:
+        return row(method, failed(problem), time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    if not np.isfinite(error):
+        return row(method, "failed: its answer is not finite", seconds)
+    return {**row(method, "", seconds), "error": error, "recall": recall}
+
+
+def row(method: Method, note: str = "", seconds: float = 0.0) -> Row:
+    """A row without a score."""
+    return {"method": method.name, "error": None, "recall": None, "seconds": seconds, "note": note}
+
+
+def failed(problem: Exception) -> str:
+    """A note of what went wrong."""
+    return f"failed: {' '.join(str(problem).split())}"
 
 
 def run_tuned(method: Method, problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
@@ -107,9 +202,43 @@ def hold_out(problem: Problem, settings: Settings) -> Holdout:
     others = HeldRows(P.like(rest))
     some, measure = HeldRows(P.like(np.where(hidden, np.nan, true))), problem.measure
     shown = CandidatesQueries(others, some, measure, progress=settings.progress)
-    whole = CandidatesQueries(others, HeldRows(P.like(true)), measure, progress=False)
-    truth = np.asarray(to_numpy(whole.operator.dense())[others.n :], dtype=np.float64)
+    truth = _rows_of_queries(CandidatesQueries(others, HeldRows(P.like(true)), measure, progress=False))
     return Holdout(shown, replace(settings, rank=min(settings.rank, shown.n), out=None), truth)
+
+
+def _rows_of_queries(problem: CandidatesQueries) -> NDArray[np.float64]:
+    """The rows of S0 that belong to queries."""
+    operator = problem.operator
+    B = [to_numpy(B) for _, _, B, _ in operator.blocks("similarities")]
+    return np.hstack([np.concatenate(B).T, to_numpy(operator.C)])
+
+
+def run_shared(problem: CandidatesQueries, settings: Settings, own: dict[str, Any]) -> SharedRun:
+    """Complete by `posterior`, and let others complete what it learnt from, if these were enough queries."""
+    began, rng = time.perf_counter(), np.random.default_rng(settings.seed())
+    learnt: list[tuple[Gathered, Matrix]] = []
+    done = from_candidates(problem, settings, own, lambda *found: learnt.append(found))
+    seconds = time.perf_counter() - began
+    simulated = learnt[-1][0].simulated if learnt else None
+    if simulated is None or len(simulated.raw) < SHARED_QUERIES:  # of many equal candidates one is enough
+        return SharedRun(done, seconds, None)
+    (gathered, u), P, some = learnt[-1], problem.candidates, slice(0, SHARED_QUERIES)
+    left = np.sort(rng.permutation(np.flatnonzero(~simulated.gone))[:MAX_CANDIDATES])
+    lost = np.where(simulated.observed[some], simulated.raw[some], np.nan)
+    others, rows = HeldRows(P.like(gathered.pool.raw[left])), HeldRows(P.like(lost))
+    shown = CandidatesQueries(others, rows, problem.measure, progress=settings.progress)
+    unit = gathered.pool.unit[left]
+    truth, fitting = simulated.unit[some] @ unit.T, replace(settings, rank=min(settings.rank, shown.n), out=None)
+    holdout = Holdout(shown, fitting, truth)
+    return SharedRun(done, seconds, holdout, *holdout.score_of(u[some] @ unit.T))
+
+
+def sizes_of_holdout(problem: CandidatesQueries, settings: Settings) -> Sizes:
+    """What decides how long a method takes to be compared."""
+    n, d = problem.n_candidates, problem.candidates.d
+    held = min(SIMULATED_QUERIES, n // 4)
+    some = min(n - held, MAX_CANDIDATES)
+    return Sizes(some, held, d, min(settings.rank, some + held))
 
 
 def own_parameters(method: Method, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
 from simcomplete._correlation.dual import SINGLE, Dual
-from simcomplete._correlation.held import Held
+from simcomplete._correlation.held import FEW, ROOT, Held
 from simcomplete._correlation.psd import positive_ones
 from simcomplete._rows.xp import Array, astype, is_float32, like, namespace, to_numpy
 from simcomplete._types import Vector
@@ -59,43 +59,63 @@ class Sides:
         return namespace(A2).sum(A2, axis=1), A2 @ self.tau, B2
 
 
-def direction(here: Dual, held: Held, size: float, tol: float) -> Vector:
-    """Solve V d = -gradient by conjugate gradients, V h = the held entries of the derivative of T_+ along Z(h)."""
-    sides = Sides.of(here.w, here.U)
-    missed = here.deviation / size
-    # Levenberg's term: V is singular where U_a has a zero row; it vanishes with the gradient, so that the end is quick.
-    ridge = min(1e-3, 0.1 * missed)
+@dataclass(frozen=True)
+class System:
+    """V d = -gradient at a point of the dual, V h = the held entries of the derivative of T_+ along Z(h)."""
 
-    part = derivative(sides, held)
+    sides: Sides
+    product: LinearOperator
+    inverse: LinearOperator
 
-    def product(h: Vector) -> Vector:
-        h = h.ravel()
-        of_fewer = part(h.astype(sides.kind, copy=False))
-        V_h: Vector = (of_fewer if sides.fewer is sides.A else h - of_fewer) + ridge * h
-        return V_h
+    @classmethod
+    def at(cls, here: Dual, held: Held, size: float) -> System:
+        """The system of a point; `size` is that of the constraints."""
+        sides = Sides.of(here.w, here.U)
+        # Levenberg's term: V is singular where U_a has a zero row; it vanishes with the gradient: the end is quick.
+        ridge = min(1e-3, 0.1 * here.deviation / size)
+        part = derivative(sides, held)
 
-    n = len(here.y)
-    scaled = preconditioner(sides, held, ridge)
-    V, inverse = (LinearOperator((n, n), f, dtype=here.gradient.dtype) for f in (product, scaled))
-    # Far from the optimum a rough direction is as good; near it the error is to fall with the square of the deviation,
-    # or to what the tolerance asks for.
-    enough = min(0.1, max(missed, 0.3 * tol / max(missed, tol, 1e-300), 1e-6))
-    d: Vector = cg(V, -here.gradient, rtol=enough, maxiter=100, M=inverse)[0]
-    return d if float(d @ here.gradient) < 0 else -here.gradient
+        def product(h: Vector) -> Vector:
+            h = h.ravel()
+            of_fewer = part(h.astype(sides.kind, copy=False))
+            V_h: Vector = (of_fewer if sides.fewer is sides.A else h - of_fewer) + ridge * h
+            return V_h
+
+        n, kind = len(here.y), here.gradient.dtype
+        scaled = preconditioner(sides, held, ridge)
+        return cls(sides, *(LinearOperator((n, n), f, dtype=kind) for f in (product, scaled)))
+
+    def solve(self, gradient: Vector, size: float, tol: float) -> Vector:
+        """The direction d, by preconditioned conjugate gradients."""
+        missed = float(np.max(np.abs(gradient))) / size
+        # Far from the optimum a rough direction is as good; near it the error is to fall with the square of the
+        # deviation, or to what the tolerance asks for.
+        enough = min(0.1, max(missed, 0.3 * tol / max(missed, tol, 1e-300), 1e-6))
+        d: Vector = cg(self.product, -gradient, rtol=enough, maxiter=100, M=self.inverse)[0]
+        return d if float(d @ gradient) < 0 else -gradient
 
 
 def derivative(sides: Sides, held: Held) -> Callable[[Vector], Vector]:
     """Held entries of the derivative along Z(h) from the side of `fewer`; from B, what is missing to h.
 
-    For the diagonal alone, with F that side and P = F F^T, the part within it is (P * P) h.
+    With F that side and P = F F^T, the part within it is P Z P: (P * P) h for the diagonal, and little more to compute
+    for entries among a few rows.
     """
-    if len(held.among):
+    R = held.among
+    if len(R) and FEW * len(R) > held.n:
         return lambda h: 2 * held.entries(sides.fewer, sides.half(held.left(sides.fewer, h)).T)
-    within = (sides.fewer @ sides.fewer.T) ** 2
+    P = sides.fewer @ (sides.fewer[R].T if len(R) else sides.fewer.T)
+    within = (sides.fewer @ sides.fewer.T) ** 2 if len(R) else P**2
 
     def part(h: Vector) -> Vector:
         across = sides.fewer @ (sides.between * (held.left(sides.fewer, h) @ sides.more))
-        return to_numpy(within @ like(h, within)) + 2 * held.entries(across, sides.more)
+        V_h = 2 * held.entries(across, sides.more)
+        V_h[: held.n] += to_numpy(within @ like(h[: held.n], within))
+        if len(R):  # what the block has in the diagonal, and what all has in the block
+            PB = P @ held.block(h)
+            V_h[: held.n] += np.einsum("ij,ij->i", PB, P)
+            V_h[held.n :] += ROOT * (P.T @ (P * h[: held.n, None]) + PB[R] @ P[R])[held.first, held.second]
+        return V_h
 
     return part
 

@@ -17,8 +17,9 @@ SINGLE = 300  # from this size on, what need not be exact is done in single prec
 class Dual:
     """A point of the dual: multipliers y, the eigenpairs of S0 + Z(y), theta and its gradient, the step to it.
 
-    `matrix` is the positive part at a point next to y, where that was found without eigenpairs of its own (`refined`);
-    the gradient is then that of this matrix. Matrices are NumPy's or of another library, vectors always NumPy's.
+    `matrix` is the positive part where that was found without eigenpairs of its own (`refined`): these are those of a
+    point next to y then, and theta is a bound from above. Matrices are NumPy's or of another library, vectors always
+    NumPy's.
     """
 
     y: Vector

@@ -11,6 +11,8 @@ from simcomplete._types import Mask, Matrix, Positions, Vector
 
 ROOT = 2.0**0.5  # an entry off the diagonal stands for two; a float of Python, which leaves single precision single
 
+FEW = 4  # at most one in so many rows has a held entry: matrices over these cost little
+
 
 @dataclass(frozen=True)
 class Held:
@@ -69,6 +71,17 @@ class Held:
         if len(self.among):
             Z[np.ix_(self.among, self.among)] += self.block(v)
         return Z
+
+    def norm(self, v: Vector) -> float:
+        """A bound of the spectral norm of matrix(v); where few rows have a held entry off the diagonal, it is exact."""
+        rest, R = np.abs(v[: self.n]), self.among
+        if not len(R):
+            return float(np.max(rest))
+        B = self.block(v)
+        B[np.diag_indices(len(R))] = v[R]
+        own = np.linalg.norm(B, 2) if FEW * len(R) <= self.n else min(np.abs(B).sum(axis=1).max(), np.linalg.norm(B))
+        rest[R] = 0.0
+        return float(max(own, np.max(rest)))
 
     def left(self, F: Array, v: Vector) -> Array:
         """F^T matrix(v), without the zeros of the matrix."""

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from simcomplete._correlation.contradiction import proved_violation
-from simcomplete._correlation.direction import direction
+from simcomplete._correlation.direction import System
 from simcomplete._correlation.dual import SINGLE, Dual
 from simcomplete._correlation.held import Held
 from simcomplete._correlation.psd import decomposed, positive_ones
@@ -41,6 +41,8 @@ ROUGH = 3e-4  # single precision is left where the constraints are missed by les
 QUADRATIC = (
     1e-2  # from here on a step squares what is missed, so that the next point is not looked at in single precision
 )
+PROVED = 1e-9  # the gap between a matrix and the bound, as a share, that the last steps may leave
+EXACT = 1e-7  # a tolerance above this is that of a problem on the way to another, which needs the eigenpairs
 FAR = 30.0  # multipliers above this may be on their way to infinity: constraints that contradict each other
 
 
@@ -141,6 +143,8 @@ class Climb:
     def begin(self, start: Vector | Dual | None) -> Dual:
         """The first point in double precision: from eigenpairs that are there, or after rough steps if S0 is large."""
         large = self.held.n >= SINGLE
+        if isinstance(start, Dual) and start.matrix is not None:
+            start = start.y
         if isinstance(start, Dual):  # of the same S0 + Z(y), maybe with other entries held
             here = self._with(start.y, start.w, start.U)
             if not large or here.deviation <= ROUGH * self.size:
@@ -153,6 +157,11 @@ class Climb:
         theta = float(np.sum(np.square(w[up], dtype=np.float64))) / 2 - float(self.held.target @ y)
         F = U[:, int(np.sum(~up)) :]
         return Dual(y, w, U, theta, self.held.entries(F, F * like(w[up], F)) - self.held.target, step)
+
+    def rounded(self, there: Dual) -> Dual:
+        """A point of the same problem in double precision."""
+        U = astype(there.U, namespace(there.U).float32)
+        return self._with(there.y.astype(np.float32), there.w.astype(np.float32), U)
 
     def first(self, start: Vector | None) -> Dual:
         """The point to begin with: the one given, or the best of those where all of the diagonal moves alike.
@@ -168,10 +177,11 @@ class Climb:
 
     def step(self, here: Dual) -> Dual:
         """One step of Newton's method, halved until theta falls."""
-        d = direction(here, self.held, self.size, self.tol)
-        if self.kind is np.float64 and here.deviation <= NEAR * self.size:
-            last = refined(here, self.held, d)
-            if last is not None and last.deviation <= self.tol * self.size:
+        system = System.at(here, self.held, self.size)
+        d = system.solve(here.gradient, self.size, self.tol)
+        if self.kind is np.float64 and here.deviation <= NEAR * self.size and self.tol <= EXACT:
+            last = refined(here, self.held, system, d, self.size, self.tol)
+            if last is not None and self.proves(last):
                 return last
         slope = float(d @ here.gradient)
         noise = 8 * np.finfo(self.kind).eps * (self.squares + abs(here.theta))
@@ -182,6 +192,13 @@ class Climb:
                 return found
             gamma /= 2
         return replace(here, step=0.0)
+
+    def proves(self, last: Dual) -> bool:
+        """Whether theta says that the matrix of a point, which meets the constraints, is the nearest."""
+        X = last.primal()
+        distance = float(namespace(X).sum((X - self.S0) ** 2))
+        noise = 8 * np.finfo(np.float64).eps * self.squares
+        return bool(distance - (self.squares - 2 * last.theta) <= PROVED * distance + noise)
 
     def roughly(self, start: Vector | None, most: int = 12) -> Dual:
         """The point after the first steps in single precision, for as long as they come nearer: half the time."""
@@ -197,11 +214,15 @@ class Climb:
         while best.deviation > ROUGH * self.size and worse < 3 and most > 0:
             if not worse and not tried and here.deviation <= QUADRATIC * self.size:
                 tried = True
-                d = direction(here, single.held, self.size, self.tol)
+                d = System.at(here, single.held, self.size).solve(here.gradient, self.size, self.tol)
                 found = self.at((here.y + d).astype(np.float64))
                 if found.deviation <= ROUGH * self.size:
                     return found
-            here, most = single.step(here), most - 1
+                lower = found.theta <= here.theta
+                here = single.rounded(found) if lower else single.step(here)
+            else:
+                here = single.step(here)
+            most -= 1
             worse = 0 if here.deviation < best.deviation else worse + 1
             best = best if worse else here
         return self.at(best.y.astype(np.float64))

@@ -26,7 +26,7 @@ def unbiased_problem(problem: AllRows | CandidatesQueries, kind: BiasKind) -> tu
             "or use center='mean' with candidates and queries",
             about=("biases",),
         )
-    rows = problem.rows
+    rows = problem.rows.in_memory()
     stored = known_cells(rows)
     biases = learn_biases(stored, kind)
     if isinstance(rows, SparseRows):

@@ -15,6 +15,7 @@ from simcomplete._rows.doubts import question_columns, question_labels
 from simcomplete._rows.frames import FrameRows, frame_library, is_frame, read_frame
 from simcomplete._rows.labels import checked_labels, labels_of_both
 from simcomplete._rows.matching import in_order_of
+from simcomplete._rows.source import read_by_block
 from simcomplete._rows.sparse import check_missing, has_sparse_cells
 from simcomplete._rows.square import as_similarity, in_row_order, question_square, refuse_distances
 from simcomplete._rows.table import RowTable
@@ -51,7 +52,7 @@ def problem_of_rows(
     check_measure(measure.metric, measure.min_overlap, measure.epsilon, rows.d)
     if queries is None:
         names = rows.labels if labels is None else checked_labels(labels, rows.n, "labels")
-        return AllRows(rows.in_memory(), measure, names, progress, rows.frame)
+        return AllRows(rows if read_by_block(rows) else rows.in_memory(), measure, names, progress, rows.frame)
     asked = as_rows(queries, "queries", id=id, missing=missing).in_memory()
     if isinstance(asked, FrameRows):
         asked = in_order_of(rows, asked, "queries")

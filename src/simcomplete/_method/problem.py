@@ -127,14 +127,14 @@ class Problem:
 
     def unobserved(self) -> NDArray[np.int64]:
         """Positions of rows of which nothing is known: no value or, of a matrix, no feature in common with any row."""
-        given: HeldRows | None = getattr(self, "queries", getattr(self, "rows", None))
+        given: RowTable | None = getattr(self, "queries", getattr(self, "rows", None))
         if given is not None:
             return given.without_values() + (self.n - given.n)
         return np.flatnonzero([] if self.overlap is None else ~self.overlap.any(axis=1))
 
     def _refuse_not_finite(self, matrix: SymmetricMatrix, method: str) -> None:
         """Refuse a matrix that is not finite in what is in memory of it."""
-        # Rows made when they are read, or written by a pass, are not read again: they are made of finite candidates.
+        # Rows made when they are read, or written by a pass, are not read again: they are made of finite rows.
         for array in (matrix.factor, matrix.dense, matrix.diagonal):
             held, start = (array, 0) if array is None or array.ndim == 1 else as_row_table(array).held_part
             bad = [] if held is None else (rows_not_finite(held) + start).tolist()
@@ -204,7 +204,7 @@ class CandidatesQueries(Problem):
 class AllRows(Problem):
     """Rows of which every one may be incomplete: each is candidate and query at once."""
 
-    rows: HeldRows
+    rows: RowTable
     measure: Measure = PLAIN
     labels: list[str] | None = None
     progress: bool | None = None
@@ -239,7 +239,7 @@ class AllRows(Problem):
     @cached_property
     def table(self) -> NDArray[np.float64]:
         """All rows in NumPy and float64."""
-        return to_numpy(self.rows.array).astype(np.float64)
+        return to_numpy(self.rows.whole()).astype(np.float64)
 
     def to_input_library(self, array: Array) -> Array:
         """Bring an array to the library, device and type of the rows."""

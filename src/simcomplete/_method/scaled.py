@@ -10,6 +10,7 @@ from simcomplete._method.problem import AllRows, CandidatesQueries
 from simcomplete._method.spec import Extension
 from simcomplete._result.completion import Completion
 from simcomplete._rows.scaling import Center, FeatureScaling, Scale, check_scaling, learn_scaling
+from simcomplete._rows.source import read_by_block
 from simcomplete._rows.xp import Array
 from simcomplete._similarity.measure import Measure
 from simcomplete.errors import InputError
@@ -44,7 +45,8 @@ def scaled_problem(problem: RowProblem, center: Center, scale: Scale) -> tuple[R
     """
     if isinstance(problem, AllRows):
         scaling = learn_scaling(problem.rows, center, scale, problem.progress)
-        return replace(problem, rows=scaling.of(problem.rows).in_memory()), scaling
+        rows = scaling.of(problem.rows)
+        return replace(problem, rows=rows if read_by_block(rows) else rows.in_memory()), scaling
     scaling = learn_scaling(problem.candidates, center, scale, problem.progress)
     queries = scaling.of(problem.queries).in_memory()
     return replace(problem, candidates=scaling.of(problem.candidates), queries=queries), scaling

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -14,6 +14,7 @@ from simcomplete._method.problem import AllRows, CandidatesQueries, Problem, Sim
 from simcomplete._method.settings import Settings
 from simcomplete._result.completion import Completion
 from simcomplete._rows.budget import require
+from simcomplete._rows.source import read_by_block
 from simcomplete._rows.table import RowTable
 from simcomplete._rows.xp import Array, is_dask, on_accelerator, to_numpy
 from simcomplete._similarity.measure import Measure
@@ -53,7 +54,8 @@ class Sizes(NamedTuple):
 
     `form` says what was given: candidates and queries, rows of which every one may be incomplete (the complete ones
     count as candidates), or similarities (then d is 0). `missing` is the share of values that incomplete rows lack,
-    `written` whether the factor goes to a file, `rank_given` whether the caller set the rank.
+    `written` whether the factor goes to a file, `rank_given` whether the caller set the rank, `by_block` whether rows
+    stay outside memory.
     """
 
     n_candidates: int
@@ -64,6 +66,7 @@ class Sizes(NamedTuple):
     missing: float = 0.5
     written: bool = False
     rank_given: bool = True
+    by_block: bool = False
 
     @classmethod
     def of(cls, problem: Problem, settings: Settings) -> Sizes:
@@ -77,7 +80,9 @@ class Sizes(NamedTuple):
             known, d = problem.rows.known_counts(), problem.rows.d
             whole = int(np.sum(known == d))
             missing = (n * d - int(known.sum())) / max((n - whole) * d, 1)
-            return cls(whole, n - whole, d, rank, "rows", missing, rank_given=given)
+            return cls(
+                whole, n - whole, d, rank, "rows", missing, rank_given=given, by_block=read_by_block(problem.rows)
+            )
         return cls(n_p, n - n_p, 0, rank, "similarities", rank_given=given)
 
     @property
@@ -156,6 +161,8 @@ class Method:
         Which of the hints `known` and `overlap` it can use.
     factor : bool
         Whether its result on rows is a factor, and not only a dense matrix.
+    by_block : bool
+        Whether it completes rows alone that stay outside memory; for others these are read first.
     extend : callable or None
         Makes of a completion what adds new rows to it; None where there is no out-of-sample form.
     work : callable
@@ -180,6 +187,7 @@ class Method:
     grid: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
     uses: frozenset[str] = field(default=frozenset(), repr=False)
     factor: bool = field(default=True, repr=False)
+    by_block: bool = field(default=False, repr=False)
     extend: Extend | None = field(default=None, repr=False, compare=False)
     work: Callable[[Sizes, Mapping[str, Any]], float] = field(default=no_work, repr=False, compare=False)
 
@@ -220,6 +228,10 @@ class Method:
         """Shared parameters that were set and that this method does not use."""
         return [name for name, value in shared.items() if name not in self.shared and value != SHARED[name]]
 
+    def takes(self, problem: Problem) -> Problem:
+        """The problem with its rows in memory, unless this method reads them by block."""
+        return problem if self.by_block else with_rows_in_memory(problem)
+
     def peak_bytes(self, sizes: Sizes, params: Mapping[str, Any]) -> int:
         """Bytes that it takes at its peak, beyond what was given."""
         return int(8 * self.memory(sizes, params))
@@ -242,6 +254,11 @@ class Method:
         }[s.form]
         what, instead = f"method {self.name!r}, for {given},", f"complete fewer rows, or {instead}"
         require(self.peak_bytes(s, params), what, instead)
+
+
+def with_rows_in_memory(problem: Problem) -> Problem:
+    """The same problem; rows alone that lie outside memory are read, where they fit."""
+    return replace(problem, rows=problem.rows.in_memory()) if isinstance(problem, AllRows) else problem
 
 
 def on_device(problem: Problem) -> bool:

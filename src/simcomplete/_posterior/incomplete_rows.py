@@ -8,6 +8,7 @@ import numpy as np
 
 from simcomplete._method.iterate import Limits
 from simcomplete._posterior.all_rows.em import ITERATIONS
+from simcomplete._posterior.all_rows.packing import GivenRows
 from simcomplete._posterior.all_rows.scored_pairs import HoldoutCallback
 from simcomplete._posterior.all_rows.select import RowsCompletion, complete_rows
 from simcomplete._posterior.all_rows.split import (
@@ -52,7 +53,7 @@ def fit_rows(
 
 
 def fit_factors(
-    X: Matrix,
+    X: Matrix | GivenRows,
     rng: np.random.Generator,
     effort: str,
     *,
@@ -66,7 +67,7 @@ def fit_factors(
 
 
 def fit_all_rows(
-    X: Matrix,
+    X: Matrix | GivenRows,
     rng: np.random.Generator,
     effort: str,
     *,

@@ -21,11 +21,11 @@ from simcomplete._posterior.all_rows.split import (
     MIN_COMPLETE_ROWS,
     MIN_COMPLETE_SHARE,
     CompleteRowsModel,
-    candidates_among,
+    enough_complete,
 )
 from simcomplete._posterior.candidates.copies import MAX_EXAMPLES
 from simcomplete._posterior.candidates.fitting import OTHERS, SIMULATED, STREAM_ABOVE_SEARCHED, STREAM_ABOVE_VALUES
-from simcomplete._posterior.candidates.model import BATCH, PASS_QUERIES, CandidateModel
+from simcomplete._posterior.candidates.model import BATCH, PASS_QUERIES, CandidateModel, Learnt
 from simcomplete._posterior.candidates.moments import RANK, WIDE
 from simcomplete._posterior.candidates.source import MAX_DRAWN_ROWS
 from simcomplete._posterior.centred import (
@@ -45,8 +45,10 @@ from simcomplete._result.intervals import IntervalModel
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.pair_spread import PairSpread
 from simcomplete._result.status import Status
-from simcomplete._rows.derived import UnitRows
-from simcomplete._rows.table import HeldRows
+from simcomplete._rows.budget import available_bytes
+from simcomplete._rows.derived import ChangedRows, UnitRows
+from simcomplete._rows.source import read_by_block
+from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.xp import to_numpy
 from simcomplete._types import Mask, Matrix
 
@@ -61,7 +63,9 @@ def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Complet
     return from_rows(problem, settings, params)
 
 
-def from_candidates(problem: CandidatesQueries, settings: Settings, params: dict[str, Any]) -> Completion:
+def from_candidates(
+    problem: CandidatesQueries, settings: Settings, params: dict[str, Any], learnt: Learnt | None = None
+) -> Completion:
     """Complete queries by the candidates' model, calibrated on the queries' own masks.
 
     The candidates' rows of the factor are an array where there are few, else made when they are asked for.
@@ -72,7 +76,7 @@ def from_candidates(problem: CandidatesQueries, settings: Settings, params: dict
     own |= {"copies": looks_for_copies(params["copies"], centred), "prior": check_prior(params["prior"])}
     if centred:
         P, Q = centred_table(P), np.asarray(centred_rows(Q))
-    model, found = CandidateModel.fit_transform(P, Q, rng=settings.rng, centred=centred, **own)
+    model, found = CandidateModel.fit_transform(P, Q, rng=settings.rng, centred=centred, learnt=learnt, **own)
     found = without_constant_part(found) if centred else found
     below = found.u
     factor = np.concatenate([model.unit, below]) if model.in_memory else UnitRows(P, P.like(below, P.dtype))
@@ -96,16 +100,19 @@ def from_rows(
     problem: AllRows, settings: Settings, params: dict[str, Any], watch: HoldoutCallback | None = None
 ) -> Completion:
     """Complete rows of which every one may be incomplete: by the complete ones, or by a model of all (`mix_rows`)."""
-    whole = candidates_among(problem.table)
+    whole = enough_complete(problem.rows.known_counts(), problem.rows.d)
     if whole is not None:
-        return from_whole_rows(problem, settings, params, whole)
+        return from_whole_rows(replace(problem, rows=problem.rows.in_memory()), settings, params, whole)
     centred = problem.measure.metric == "pearson"
-    table = np.ascontiguousarray(problem.table)  # sums in the same order, however a table lies in memory
-    X = np.asarray(centred_rows(table)) if centred else table
-    scale = typical_length(np.nan_to_num(X))
+    given, scale = _in_units(problem, centred)
     own: dict[str, Any] = {"mechanism": params["mechanism"], "progress": settings.progress, "watch": watch}
-    found = fit_all_rows(in_units_of(scale, X), settings.rng, params["effort"], **own)
-    U = without_constant(found.U) if centred else found.U
+    found = fit_all_rows(given, settings.rng, params["effort"], **own)
+    U: Any = found.U
+    if isinstance(U, RowTable):
+        U = ChangedRows(U, without_constant) if centred else U
+        U = U if settings.out is not None or 3 * U.nbytes > available_bytes() else U.whole()
+    elif centred:
+        U = without_constant(U)
     deficit = diagonal_deficit(U)
     return problem.result(
         "posterior",
@@ -121,16 +128,30 @@ def from_rows(
     )
 
 
+def _in_units(problem: AllRows, centred: bool) -> tuple[Any, float]:
+    """Rows in units of a typical length, and that length: an array, or rows that are read by block."""
+    if read_by_block(problem.rows):
+        from simcomplete._posterior.all_rows.by_block import table_in_units  # needed here only
+
+        return table_in_units(problem.rows, centred)
+    table = np.ascontiguousarray(problem.table)  # sums in the same order, however a table lies in memory
+    X = np.asarray(centred_rows(table)) if centred else table
+    scale = typical_length(np.nan_to_num(X))
+    return in_units_of(scale, X), scale
+
+
 def pair_spread(found: RowsCompletion, U: Matrix) -> PairSpread | None:
     """How uncertain the similarities of pairs of vectors are, where a model knows."""
     pairs: PairSpread | None = getattr(found, "pairs", None)
     return None if pairs is None else replace(pairs, vectors=U)
 
 
-def from_whole_rows(problem: AllRows, settings: Settings, params: dict[str, Any], whole: Mask) -> Completion:
+def from_whole_rows(
+    problem: AllRows, settings: Settings, params: dict[str, Any], whole: Mask, learnt: Learnt | None = None
+) -> Completion:
     """Complete rows with the complete ones among them as candidates; they stay where they are."""
     P, Q = HeldRows(problem.table[whole]), HeldRows(problem.table[~whole])
-    done = from_candidates(CandidatesQueries(P, Q, problem.measure), settings, params)
+    done = from_candidates(CandidatesQueries(P, Q, problem.measure), settings, params, learnt)
     n_p, factor, uncertainty = done.n_candidates, np.empty(problem.table.shape), np.zeros(problem.n)
     assert done.interval_model is not None and done.matrix.factor is not None  # there are enough to learn from
     factor[whole] = to_numpy(done.matrix.factor[:n_p, :])
@@ -173,12 +194,25 @@ def posterior_memory(s: Sizes, params: Mapping[str, Any]) -> float:
     # Second moments of every row's factors, a block at a time, and of every feature's loadings.
     rank = max(FAST_ROWS["ranks"] if params["effort"] == "fast" else RANKS)
     moments = (min(rank, s.n, s.d) + 1) ** 2
+    if s.by_block:
+        return memory_by_block(s, moments)
     own = 11.0 * s.n * s.d + min(7.0 * s.n * moments, 2 * BLOCK / 8) + 5.0 * s.d * moments
     if params["effort"] == "fast":
         return own
     # Two models over features, of 3000 rows at most, and what members expect of the rows that are scored.
     some = min(s.n, CHOSEN_ON)
     return own + 6.0 * s.n * s.d + 3.0 * (some + s.d) * moments + 20.0 * min(some, MAX_SCORED) * s.d
+
+
+def memory_by_block(s: Sizes, moments: float) -> float:
+    """A model of rows that are read by block: a sketch for its start, keys to sort by, blocks, and the rows learnt on.
+
+    What is made of the rows that are read is as in memory.
+    """
+    some = min(s.n, CHOSEN_ON)
+    learnt = 20.0 * some * s.d + 3.0 * (some + s.d) * moments + 20.0 * min(some, MAX_SCORED) * s.d
+    passes = 5.0 * s.d * moments + 4 * BLOCK / 8 + 4 * block(10.0 * s.n * s.d)
+    return 60.0 * 3 * s.n + 4 * block(float(s.n * s.d)) + learnt + passes + (0 if s.written else s.n * s.d)
 
 
 def memory_of_candidates(s: Sizes, effort: str) -> float:
@@ -254,6 +288,7 @@ METHODS = (
             parameter("prior", None, *TOLD, meaning="share of queries that are, in all or of each kind; None: few"),
         ),
         shared=frozenset({"metric"}),
+        by_block=True,
         extend=posterior_extension,
         work=work,
         memory=posterior_memory,

@@ -17,18 +17,21 @@ GRACE_SECONDS = 3.0
 
 @dataclass
 class CpuLimit:
-    """A callback for iterative methods that stops each of their runs after some seconds of processor time.
+    """A callback for iterative methods that stops each of their runs when its share of processor time is used up.
 
-    A tuned method runs once for each setting and once more; each of these runs has the same share.
+    A tuned method runs once for each setting and once more. Each of these runs has its share, and what the runs before
+    it left of theirs: settings take very different times.
 
     Examples
     --------
-    >>> now = iter([0.0, 1.0, 5.0, 6.0, 7.0])
+    >>> now = iter([0.0, 1.0, 5.0, 5.5, 5.9, 9.0, 9.5])
     >>> limit = CpuLimit(3.0, clock=lambda: next(now))
     >>> limit(1, {}), limit(2, {}), limit.exceeded  # the first run is stopped
     (False, True, True)
-    >>> limit(1, {}), limit(2, {})  # the next run begins with iteration 1
+    >>> limit(1, {}), limit(2, {})  # the next run begins with iteration 1; 6 seconds are for the two
     (False, False)
+    >>> limit(1, {}), limit(2, {})  # 9 for the three
+    (False, True)
     """
 
     seconds: float
@@ -42,12 +45,9 @@ class CpuLimit:
 
     def __call__(self, iteration: int, facts: Any) -> bool:
         """Return whether the run is to be stopped."""
-        now = self.clock()
         if iteration == 1:
             self._runs += 1
-            if self._runs > 1:
-                self.began = now
-        over = now - self.began > self.seconds
+        over = self.clock() - self.began > self.seconds * self._runs
         self.exceeded = self.exceeded or over
         return over
 

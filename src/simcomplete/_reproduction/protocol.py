@@ -59,6 +59,8 @@ class Protocol:
         Seconds of processor time for each solve.
     fewer_seeds : dict
         How many of the seeds slow methods run with: by the name of the method, or "METHOD COLUMN".
+    left_out : str
+        What the paper has and this protocol has not, and why.
     ranked : list of str
         Methods that take a rank; all where it is None.
     decisions : list of str
@@ -85,6 +87,7 @@ class Protocol:
     seeds: list[int]
     time_limit: float
     fewer_seeds: dict[str, int] = field(default_factory=dict)
+    left_out: str = ""
     ranked: list[str] | None = None
     decisions: list[str] = field(default_factory=list)
     reported: str | None = None

@@ -139,8 +139,8 @@ def share_of_limit(method: str, params: Mapping[str, Any], limit: float) -> floa
 
     Examples
     --------
-    >>> share_of_limit("nnfn", {}, 60.0), share_of_limit("nnfn", {"tune": True}, 60.0)
-    (60.0, 10.0)
+    >>> share_of_limit("nnfn", {}, 60.0), share_of_limit("nnfn", {"tune": True}, 52.5)
+    (60.0, 7.5)
     """
     return limit / (len(find(method).grid) + 1) if params.get("tune") else limit
 

@@ -10,7 +10,7 @@ from typing import Any
 from simcomplete._compare.ledger import Ledger, trial_key
 from simcomplete._reproduction.protocol import Protocol
 from simcomplete._reproduction.summary import QUIET_LOAD, is_quiet, is_timed
-from simcomplete._reproduction.trials import TRIAL_KEY, expand
+from simcomplete._reproduction.trials import TRIAL_KEY, expand, tried_original
 from simcomplete._reproduction.workers import run_in_processes
 from simcomplete._rows.progress import track
 from simcomplete.errors import InputError
@@ -66,7 +66,9 @@ def _is_quiet_now() -> bool:
 
 
 def _is_final(row: dict[str, Any] | None, limit: float, time_again: bool = False) -> bool:
-    """Whether another run would not change the row: it finished, failed, or had at least as much time.
+    """Whether another run would not change the row: it finished, failed, or had as much time.
+
+    Tuned without the authors' parameters among the settings is not finished.
 
     With `time_again` a row that was made beside other work is not final: its timings do not count.
     """
@@ -74,4 +76,6 @@ def _is_final(row: dict[str, Any] | None, limit: float, time_again: bool = False
         return False
     if row["outcome"] == "over budget":
         return (row.get("limit") or 0.0) >= limit
-    return row["outcome"] == "done" or "mask" in row  # without a mask it never started: its data were not there
+    if row["outcome"] == "done":
+        return tried_original(row)
+    return "mask" in row  # without a mask it never started: its data were not there

@@ -10,7 +10,7 @@ from typing import Any
 from simcomplete._reproduction.protocol import Protocol
 from simcomplete._reproduction.reported import printed_numbers
 from simcomplete._reproduction.rows import RowsByTrial, pair_cells
-from simcomplete._reproduction.trials import Cell
+from simcomplete._reproduction.trials import Cell, tried_original
 
 # Measures that other work on the machine changes, and another machine.
 TIMED = ("cpu_seconds",)
@@ -43,6 +43,8 @@ class CellSummary:
         Why the first run that did not finish did not.
     statuses : tuple of str
         The statuses of the runs.
+    short : int
+        How many runs were tuned without the authors' parameters among the settings.
     """
 
     at: dict[str, Any]
@@ -59,6 +61,7 @@ class CellSummary:
     used: int | None = None
     reason: str | None = None
     statuses: tuple[str, ...] = ()
+    short: int = 0
 
     def differs(self, measure: str) -> int:
         """Return 1 where ours is above the paper's, -1 below, 0 near or unknown.
@@ -147,6 +150,7 @@ def _summary_of(
         used=used if used is not None and used < cell.at["candidates"] else None,
         reason=next((row["reason"] for row in ran if row["outcome"] != "done" and row.get("reason")), None),
         statuses=tuple(sorted({row["status"] for row in ran if row.get("status")})),
+        short=sum(not tried_original(row) for row in ran),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -85,6 +85,21 @@ def _trial(protocol: Protocol, at: dict[str, Any], seed: int, method: str, param
         "method": method,
         "params": params,
     }
+
+
+def tried_original(row: Mapping[str, Any]) -> bool:
+    """Whether tuning tried the authors' parameters, too; rows of earlier versions have fewer settings.
+
+    Examples
+    --------
+    >>> row = {"method": "lr", "params": {"tune": True}, "outcome": "done", "tried": [0.5, 0.4]}
+    >>> tried_original(row), tried_original({**row, "params": {}}), tried_original({**row, "tried": [0.5] * 6})
+    (False, True, True)
+    """
+    if not row.get("params", {}).get("tune") or row["outcome"] != "done":
+        return True
+    spec = find(row["method"])
+    return spec.original not in spec.grid or len(row.get("tried") or ()) >= len(spec.grid)
 
 
 def _parse_only(only: Sequence[str]) -> dict[str, set[str]]:

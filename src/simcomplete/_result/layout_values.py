@@ -79,6 +79,8 @@ class ArrayOf:
 
     def write(self, value: Any, at: str, parts: Parts) -> Any:
         """Its name, and whether it lies in memory by columns: products have other last digits then."""
+        if isinstance(value, RowTable):  # written block by block
+            return {"array": parts.put(at, value)}
         array = np.asarray(to_numpy(value))
         if array.size <= INLINE and array.dtype in (np.float64, np.int64, np.bool_):
             values = [_json_number(x) for x in array.ravel().tolist()]

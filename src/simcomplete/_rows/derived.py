@@ -13,6 +13,8 @@ from simcomplete._rows.passes import Part, Target, Work
 from simcomplete._rows.table import HeldRows, RowTable, as_row_table
 from simcomplete._rows.xp import Array, Namespace, astype, like, to_numpy, unit_array
 
+MADE_BYTES = 80  # that making a value takes at most
+
 
 class UnitRows(RowTable):
     """Rows of a table divided by their length, in its library, on its device and in its type; zero rows stay.
@@ -172,6 +174,20 @@ class ChangedRows(RowTable):
     def map(self, work: Work[Array], below: Array, *, target: Target = None, **settings: Any) -> Any:
         """What `work` makes of every changed row, where the source's rows are."""
         return self.source.map(OnChangedRows(work, self.change, self.dtype), below, target=target, **settings)
+
+
+class MadeRows(ChangedRows):
+    """Rows made from those of a table, in float64, and perhaps of another width."""
+
+    def __init__(self, source: RowTable, change: Callable[[Array], Array], width: int | None = None) -> None:
+        super().__init__(source, change)
+        self.shape = (source.n, source.d if width is None else width)
+        self.dtype = np.dtype(np.float64)
+
+    def fold(self, work: Work[Part], merge: Callable[[Part, Part], Part], **settings: Any) -> Part:
+        """Work on made rows where the source's rows are; making them takes more than they do."""
+        settings["bytes_per_row"] = max(settings["bytes_per_row"], MADE_BYTES * self.source.d)
+        return self.source.fold(OnChangedRows(work, self.change, self.dtype), merge, **settings)
 
 
 class EditedRows(RowTable):

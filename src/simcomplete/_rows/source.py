@@ -7,8 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._rows.table import RowTable
+from simcomplete._rows.table import HeldRows, RowTable
+from simcomplete._rows.xp import memory_map_under
 from simcomplete.errors import InputError
+
+BY_BLOCK_ROWS = 20_000  # rows alone that lie outside memory: from here on they stay there
+
+
+def read_by_block(rows: RowTable) -> bool:
+    """Whether rows lie outside memory and are so many that they stay there."""
+    outside = memory_map_under(rows.held) is not None if isinstance(rows, HeldRows) else rows.held is None
+    return outside and rows.n >= max(BY_BLOCK_ROWS, rows.d)
 
 
 class SourceRows(RowTable):

@@ -145,9 +145,18 @@ class RowTable(ArrayLike):
     def whole(self) -> Array:
         """Return all rows at once, refused beforehand when they would not fit."""
         n, d = self.shape
-        need = f"all {n} x {d} values in memory"
-        require(self.nbytes, need, "use a method that goes by block: smcnn, smcnmf, smc_nr, posterior")
+        instead = "give complete rows as candidates, which posterior and smcnn read by block"
+        require(self.nbytes, f"all {n} x {d} values in memory", instead)
         return self.read(0, n)
+
+    def without_values(self) -> NDArray[np.int64]:
+        """Positions of rows of which nothing is known."""
+        return np.flatnonzero(self.known_counts() == 0).astype(np.int64)
+
+    def known_counts(self) -> NDArray[np.int64]:
+        """How many values every row has."""
+        xp = self.xp
+        return np.concatenate(self.add(lambda X, _: [to_numpy(xp.sum(xp.astype(~xp.isnan(X), xp.int64), axis=1))]))
 
     def in_memory(self) -> HeldRows:
         """The same rows, held in memory."""
@@ -275,12 +284,6 @@ class HeldRows(RowTable):
     def without_values(self) -> NDArray[np.int64]:
         """Positions of rows of which nothing is known."""
         return xp.rows_without_values(self.array)
-
-    def known_counts(self) -> NDArray[np.int64]:
-        """How many values every row has."""
-        xp, X = self.xp, self.array
-        blocks = row_blocks(self.n, 10 * self.d, like=X)
-        return np.concatenate([to_numpy(xp.sum(xp.astype(~xp.isnan(X[i, :]), xp.int64), axis=1)) for i in blocks])
 
     def in_memory(self) -> HeldRows:
         """These rows."""

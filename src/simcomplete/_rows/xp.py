@@ -204,6 +204,11 @@ def top_k(scores: Array, k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
     if not is_numpy(scores):
         return _top_k_elsewhere(scores, k)
     n = scores.shape[1]
+    if len(scores) == 1:  # without what finds its way among rows
+        row = scores[0]
+        good = (row >= np.partition(row, n - k)[n - k]).nonzero()[0] if k < n else np.arange(n)
+        best = good[np.argsort(-row[good], kind="stable")[:k]]
+        return best[None], row[best][None]
     ids = np.empty((len(scores), k), dtype=np.int64)
     # The k-th largest value of each row; all larger ones are in, and equal ones by position.
     limit = np.partition(scores, n - k, axis=1)[:, n - k] if k < n else scores.min(axis=1)

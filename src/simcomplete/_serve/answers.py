@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._result.frames import Searched, SearchResult
 from simcomplete._result.intervals import IntervalModel
-from simcomplete._result.search import among
 from simcomplete._rows.budget import available_bytes
 from simcomplete._rows.images import image_shape
 from simcomplete._rows.table import HeldRows
@@ -92,7 +91,13 @@ class Served:
         return {**about, "n_candidates": len(self.ids), "metric": self.model.metric}
 
     def search(
-        self, X: NDArray[np.float64], k: int, level: float, above: float | None = None, overlap: bool = False
+        self,
+        X: NDArray[np.float64],
+        k: int,
+        level: float,
+        above: float | None = None,
+        overlap: bool = False,
+        payloads: bool = False,
     ) -> dict[str, Any]:
         """The nearest candidates of rows, with intervals where the model has them, and confidence.
 
@@ -104,6 +109,8 @@ class Served:
             Also the probability that a true similarity is larger than this.
         overlap : bool
             Also the nearest by cosines over the observed features alone.
+        payloads : bool
+            Also what was put beside the neighbours.
         """
         fitted: Any = self.candidates()
         if above is not None:
@@ -111,7 +118,7 @@ class Served:
         found = fitted._changes.vectors(fitted._model, X)
         n, m = len(fitted.candidates_), len(X)
         k = min(k, n)
-        near = among(found.u, fitted.candidates_, k)
+        near = fitted._nearest(found.u, fitted.candidates_, k)
         blind: NDArray[np.bool_] = np.asarray(np.isnan(X).all(axis=1))
         answer: dict[str, Any] = {"scores": near.scores}
         model = fitted._model
@@ -128,7 +135,15 @@ class Served:
         for name, positions in names.items():
             added[name] = np.asarray(self.ids.named(positions), dtype=object)
             added[name][blind] = None
+            if payloads:  # of the same moment as the neighbours
+                added[name.replace("ids", "payloads")] = self._payloads_of(added[name])
         return {**added, "confidence": np.where(blind, 0.0, np.sqrt(np.sum(found.u**2, axis=1)))}
+
+    def _payloads_of(self, ids: NDArray[Any]) -> NDArray[Any]:
+        found = np.empty(ids.shape, dtype=object)
+        for place, key in np.ndenumerate(ids):
+            found[place] = self.payloads.get(key)
+        return found
 
     def complete(self, X: NDArray[np.float64]) -> dict[str, Any]:
         """Vectors of rows, for any index of inner products."""
@@ -187,8 +202,11 @@ class Served:
 def _prepare(fitted: Any) -> None:
     """Make what searches for few rows read, before the first of them has to wait for it."""
     model = fitted._model
-    if isinstance(model, CandidateModel) and model.candidates.kept is not None and model.candidates.kept.reads_columns:
-        _ = model.candidates.kept.columns
+    kept = model.candidates.kept if isinstance(model, CandidateModel) else None
+    if kept is not None and kept.many:
+        _ = kept.narrow.outline
+    elif kept is not None and kept.reads_columns:
+        _ = kept.columns
 
 
 def _keep_in_memory(fitted: Any) -> None:

@@ -62,7 +62,6 @@ class Service:
         self.served = served
         self.batches: Batches | None = None
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="writer")
-        self._changing: asyncio.Lock | None = None
 
     def answer(self, question: tuple[Any, ...], served: Served, rows: NDArray[np.float64]) -> dict[str, Any]:
         """What batches ask for: of the model that was the newest when the first rows of a request were answered."""
@@ -93,18 +92,16 @@ class Service:
         """Change candidates: first in a copy, then on disk, then for all to see. Return how many there are."""
         if self.journal is None:
             raise RequestError(403, "this service has no file for changes: candidates stay as they are")
-        if self._changing is None:
-            self._changing = asyncio.Lock()
-        async with self._changing:
-            run = asyncio.get_running_loop().run_in_executor
-            self.served = await asyncio.shield(run(self._writer, self._changed, rows, ids, payloads, gone))
-            return len(self.served.ids)
+        run = asyncio.get_running_loop().run_in_executor
+        return await run(self._writer, self._changed, rows, ids, payloads, gone)
 
-    def _changed(self, rows: NDArray[np.float64], ids: list[Any], payloads: list[Any], gone: list[Any]) -> Served:
+    def _changed(self, rows: NDArray[np.float64], ids: list[Any], payloads: list[Any], gone: list[Any]) -> int:
+        """What the only writer does, from beginning to end: nobody who stops waiting for it can come between."""
         assert self.journal is not None  # as change has looked
         changed = self.served.changed(rows, ids, payloads, gone)
         self.journal.record(rows, ids, payloads, gone)
-        return changed.settled()
+        self.served = changed.settled()
+        return len(self.served.ids)
 
     async def search(self, request: Request) -> Response:
         """POST /v1/search."""
@@ -118,19 +115,12 @@ class Service:
         above = rest.get("above")
         above = None if above is None else bodies.number_within(above, "above", -1, 1)
         overlap, payloads = (switch(rest.get(name), name) for name in ("overlap", "payloads"))
-        found = await self.ask(("search", k, bodies.level_of(rest.get("level", 0.9)), above, overlap), rows)
-        if overlap:
-            beside = {name: found.pop(f"overlap_{name}") for name in ("ids", "scores")}
-            found["overlap"] = {name: bodies.json_lists(values) for name, values in beside.items()}
-        if payloads:
-            found["payloads"] = self._payloads(found["ids"].tolist())
-            if overlap:
-                found["overlap"]["payloads"] = self._payloads(found["overlap"]["ids"])
+        level = bodies.level_of(rest.get("level", 0.9))
+        found = await self.ask(("search", k, level, above, overlap, payloads), rows)
+        beside = [name for name in found if name.startswith("overlap_")]
+        if beside:
+            found["overlap"] = {name.removeprefix("overlap_"): bodies.json_lists(found.pop(name)) for name in beside}
         return json_reply(found)
-
-    def _payloads(self, ids: list[list[Any]]) -> list[list[Any]]:
-        kept = self.served.payloads
-        return [[kept.get(key) for key in line] for line in ids]
 
     async def complete(self, request: Request) -> Response:
         """POST /v1/complete."""

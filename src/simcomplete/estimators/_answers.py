@@ -21,7 +21,7 @@ from simcomplete._result.searching import found_probability
 from simcomplete._result.thresholds import known_regression
 from simcomplete._result.unobserved import unanswered, without_certainty
 from simcomplete._rows.derived import UnitRows
-from simcomplete._rows.xp import to_numpy
+from simcomplete._rows.xp import to_numpy, top_k
 from simcomplete.errors import InputError
 
 
@@ -53,7 +53,7 @@ class PosteriorAnswers:
             return likely if self.ids_ is None else likely.named(self.ids_.named(likely.ids))
         check_is_fitted(self)
         Q = self._checked(X, reset=False)
-        found = among(self._transformed(Q), self.candidates_, min(k, len(self.candidates_)))
+        found: Neighbours = self._nearest(self._transformed(Q), self.candidates_, min(k, len(self.candidates_)))
         blind = np.isnan(Q).all(axis=1)
         if blind.any():
             found = Neighbours(*unanswered(*found, blind))
@@ -165,6 +165,18 @@ class PosteriorAnswers:
         done = Completion(SymmetricMatrix(factor=factor, diagonal=deficit, unit=True), n, "posterior", **facts)
         return done._with_regressions(model.regressions)
 
+    def _nearest(
+        self: Any, u: NDArray[Any], unit: Any, k: int, bounds: tuple[float, float] | None = None
+    ) -> Neighbours:
+        """The unit candidates with the largest products with vectors: of many, those that float32 does not rule out."""
+        kept = self._model.candidates.kept if isinstance(self._model, CandidateModel) else None
+        if kept is not None and unit is kept.unit and len(u) == 1 and not kept.many and u.dtype == unit.dtype:
+            scores = u @ unit.T  # few candidates: what shares them out takes longer than the product
+            return Neighbours(*top_k(scores if bounds is None else np.clip(scores, *bounds), k))
+        if kept is None or u.dtype != np.float64 or unit is not kept.unit or not kept.many:
+            return among(u, unit, k, bounds=bounds)
+        return Neighbours(*kept.narrow.nearest(u, k, bounds or (-np.inf, np.inf)))
+
     def _with_errors(self: Any) -> CandidateModel:
         """The model, if it has intervals."""
         model = self._model
@@ -182,7 +194,7 @@ class PosteriorAnswers:
             return self._answer(X).search(k, above=above)  # type: ignore[no-any-return]
         Q = self._checked(X, reset=False)
         found, n = self._changes.vectors(model, Q), model.candidates.n
-        near = among(found.u, self._changes.model(model).unit, k, bounds=(-1.0, 1.0))
+        near: Neighbours = self._nearest(found.u, self._changes.model(model).unit, k, bounds=(-1.0, 1.0))
         errors = IntervalModel(found.uncertainty, model.choice.quantiles, model.errors, found.match)
         blind = np.isnan(Q).all(axis=1)
         if blind.any():

@@ -144,7 +144,7 @@ def test_cosines_half_way_are_rounded_anew_up_to_two_steps_below_the_last(monkey
     steps = np.array([[9.0, 8.0, 7.0, 6.0, 5.0, -np.inf]])
     halves = np.array([[9.5, 8.5, 7.5, 6.5, 5.5, 0.5]])
     halves[0, 1] = 8.2  # no rounding error carries this one to another step
-    changed = probes._settle(halves.copy(), steps, np.array([[8.0]]), unit, unit**2)
+    changed = probes._settle(halves.copy(), steps, np.array([[8.0]]), unit)
     assert asked == [3] and changed  # 9, 7 and 6: 5 is too far down
     assert steps.tolist() == [[step, 8.0, step, step, 5.0, -np.inf]]
 

@@ -101,6 +101,17 @@ def _memory(s: Sizes, params: Mapping[str, Any]) -> float:
     return mode_memory(s, params, 8.0 * s.n * s.d + (3 * masks + max(s.n_queries, s.d)) * r**2, 6.0 * s.n**2)
 
 
+# The authors' parameters, which tuning tries, too.
+ORIGINAL: dict[str, Any] = {
+    "rank": 10,
+    "unit": 1.0,
+    "beta": 2.0,
+    "burn_in": 0,
+    "ddof": 1,
+    "start": "pmf",
+    "max_iter": 50,
+}
+
 METHODS = (
     Method(
         name="bpmf",
@@ -129,13 +140,14 @@ METHODS = (
             max_iter(150, "epochs"),
             *ITERATION,
         ),
-        original={"rank": 10, "unit": 1.0, "beta": 2.0, "burn_in": 0, "ddof": 1, "start": "pmf", "max_iter": 50},
+        original=ORIGINAL,
         grid=(
             {"rank": 10, "beta": "auto"},
             {"rank": 20, "beta": "auto"},
             {"rank": 40, "beta": "auto"},
             {"rank": 10, "beta": 20.0},
             {"rank": 20, "beta": 100.0},
+            ORIGINAL,
         ),
         shared=MEASURE | {"rank"},
         work=lambda sizes, params: 4e3 * params["max_iter"] * sizes.n * sizes.d,

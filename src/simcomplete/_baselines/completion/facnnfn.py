@@ -165,6 +165,9 @@ def _memory(s: Sizes, params: Mapping[str, Any]) -> float:
     return mode_memory(s, params, on_table, 3.0 * s.n**2 + often * 2 * s.n * min(s.rank, s.n))
 
 
+# The authors' parameters, which tuning tries, too.
+ORIGINAL: dict[str, Any] = {"unit": 1.0}
+
 METHODS = (
     Method(
         name="facnnfn",
@@ -185,8 +188,8 @@ METHODS = (
             max_iter(1000),
             *ITERATION,
         ),
-        original={"unit": 1.0},
-        grid=tuple({"penalty": weight} for weight in (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)),
+        original=ORIGINAL,
+        grid=(*({"penalty": weight} for weight in (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)), ORIGINAL),
         shared=MEASURE | {"rank", "penalty"},
         work=factor_work,
         memory=_memory,

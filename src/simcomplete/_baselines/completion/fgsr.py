@@ -82,6 +82,9 @@ def _memory(s: Sizes, params: Mapping[str, Any]) -> float:
     return mode_memory(s, params, on_table, max(3.0 * s.n**2, (2.0 + beside) * s.n**2 + 16.0 * min(s.rank, s.n) * s.n))
 
 
+# The authors' parameters, which tuning tries, too.
+ORIGINAL: dict[str, Any] = {"unit": 1.0, "weight": 0.01, "rho": 0.5, "accelerate": False, "max_iter": 500}
+
 METHODS = (
     Method(
         name="fgsr",
@@ -108,8 +111,8 @@ METHODS = (
             max_iter(1000),
             *ITERATION,
         ),
-        original={"unit": 1.0, "weight": 0.01, "rho": 0.5, "accelerate": False, "max_iter": 500},
-        grid=tuple({"penalty": weight} for weight in (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)),
+        original=ORIGINAL,
+        grid=(*({"penalty": weight} for weight in (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)), ORIGINAL),
         shared=MEASURE | {"rank", "penalty"},
         work=factor_work,
         memory=_memory,

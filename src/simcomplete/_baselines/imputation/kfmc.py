@@ -153,6 +153,17 @@ def _memory(s: Sizes, params: Mapping[str, Any]) -> float:
     return max(3.0 * few**2 + 3 * s.n * s.d, more * s.n * s.d + 5 * s.n * atoms)
 
 
+# The authors' parameters, which tuning tries, too.
+ORIGINAL: dict[str, Any] = {
+    "init": "normal",
+    "start": "zero",
+    "norm": None,
+    "bandwidth": "all",
+    "inner": 20,
+    "bounded": False,
+    "tol": 1e-5,
+}
+
 METHODS = (
     Method(
         name="kfmc",
@@ -210,21 +221,14 @@ METHODS = (
             parameter("bounded", True, Flag(), meaning="keep values within the observed range"),
             *ITERATION,
         ),
-        original={
-            "init": "normal",
-            "start": "zero",
-            "norm": None,
-            "bandwidth": "all",
-            "inner": 20,
-            "bounded": False,
-            "tol": 1e-5,
-        },
+        original=ORIGINAL,
         grid=(
             {"factor": 1.0},
             {"factor": 3.0},
             {"kernel": "poly"},
             {"variant": "offline"},
             {"variant": "offline", "kernel": "poly"},
+            ORIGINAL,
         ),
         shared=FILLED_MEASURE,
         work=_work,

@@ -55,7 +55,8 @@ def by_feature(P: Matrix, eps: float = 1e-3) -> Predict:
     array([[9.]])
     """
     mu = P.mean(axis=0)
-    C = (P - mu).T @ (P - mu) / max(len(P) - 1, 1)
+    Z = P - mu
+    C = Z.T @ Z / max(len(P) - 1, 1)
     C[np.diag_indices(len(mu))] += eps * np.trace(C) / len(mu)
     A = _inverse(C)  # None where C is singular, or nearly
 
@@ -109,11 +110,15 @@ def by_sample(P: Matrix, *, basic: bool = False) -> Predict:
 def impute(table: Matrix, mean: Matrix, predict: Predict, progress: bool | None = False) -> Matrix:
     """Predict every missing value, rows with the same mask together; a row with nothing observed gets the mean."""
     filled = np.where(np.isnan(table), mean, table)
-    masks, group = np.unique(~np.isnan(table), axis=0, return_inverse=True)
-    order = np.argsort(group, kind="stable")
-    parts = np.split(order, np.searchsorted(group[order], np.arange(1, len(masks))))
+    lacking = np.flatnonzero(np.isnan(table).any(axis=1))  # to sort the others' masks would take longer than the rest
+    if not len(lacking):
+        return filled
+    masks, group = np.unique(~np.isnan(table[lacking]), axis=0, return_inverse=True)
+    order = lacking[np.argsort(group, kind="stable")]
+    group = np.sort(group)
+    parts = np.split(order, np.searchsorted(group, np.arange(1, len(masks))))
     for mask, rows in track(list(zip(masks, parts, strict=True)), "lr", progress):
-        if mask.any() and not mask.all():
+        if mask.any():
             O, U = np.flatnonzero(mask), np.flatnonzero(~mask)  # noqa: E741
             filled[np.ix_(rows, U)] = predict(table[np.ix_(rows, O)], O, U)
     return filled
@@ -158,6 +163,9 @@ def _solve_cut(S: Matrix, rhs: Matrix) -> Matrix:
     return np.asarray((V[:, keep] / w[keep]) @ (V[:, keep].T @ rhs))
 
 
+# The authors' parameters, which tuning tries, too.
+ORIGINAL: dict[str, Any] = {"variant": "sample-basic"}
+
 METHODS = (
     Method(
         name="lr",
@@ -179,8 +187,8 @@ METHODS = (
             ),
             parameter("eps", 1e-3, Number(), meaning="ridge of variant 'feature', relative to the mean variance"),
         ),
-        original={"variant": "sample-basic"},
-        grid=tuple({"eps": eps} for eps in (1e-4, 1e-3, 1e-2, 0.1, 1.0)),
+        original=ORIGINAL,
+        grid=(*({"eps": eps} for eps in (1e-4, 1e-3, 1e-2, 0.1, 1.0)), ORIGINAL),
         shared=FILLED_MEASURE,
         work=lambda sizes, params: sizes.n * sizes.d**2 + 0.4 * sizes.n_queries * sizes.d**3,
         memory=lambda s, params: 5.2 * s.n * s.d + (3.3 * s.d**2 if params["variant"] == "feature" else 0.0),

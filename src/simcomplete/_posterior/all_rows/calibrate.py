@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from simcomplete._posterior.all_rows.em import Factors
 from simcomplete._posterior.all_rows.local import LANDMARKS, Local
 from simcomplete._posterior.all_rows.packing import IncompleteRows, Scaling, group_numbers, keys
-from simcomplete._posterior.shared.rows import nonzero_or_one, unit_rows
-from simcomplete._types import Matrix
+from simcomplete._posterior.shared.rows import nonzero_or_one, row_energies, unit_rows
+from simcomplete._types import Matrix, Vector
 
 POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 STRENGTHS = (0.0, 0.5, 0.75)  # of the local prior
@@ -55,8 +55,11 @@ class RowModel:
 
     def with_local(self, X: Matrix, rng: np.random.Generator) -> RowModel:
         """Let neighbours among some rows draw others."""
-        some = np.sort(rng.permutation(len(X))[:LANDMARKS])
-        return replace(self, local=Local.of(self.factors.complete(self._scaled(X[some]))))
+        return self.with_landmarks(X[drawn_landmarks(len(X), rng)])
+
+    def with_landmarks(self, X: Matrix) -> RowModel:
+        """Let these rows draw others."""
+        return replace(self, local=Local.of(self.factors.complete(self._scaled(X))))
 
     def fill(self, X: Matrix) -> FilledRows:
         """Completed rows, in the model's units."""
@@ -87,8 +90,11 @@ class RowModel:
 
     def tuned(self, strength: float, power: float, done: FilledRows) -> RowModel:
         """Take other settings; the sum of the variances over some rows stays what it is without a power."""
-        V = done.variance.sum(axis=1)
-        scaled = float(np.sum(V * done.misfit**power))
+        return self.at_level_of(strength, power, done.variance.sum(axis=1), done.misfit)
+
+    def at_level_of(self, strength: float, power: float, V: Vector, misfit: Vector) -> RowModel:
+        """The same from what the variances of each row add up to, and its misfit."""
+        scaled = float(np.sum(V * misfit**power))
         level = float(V.sum()) / scaled if scaled > 0 else 1.0
         return replace(self, strength=strength, power=power, level=level)
 
@@ -190,11 +196,16 @@ class Calibration:
     square: float
     quantiles: Matrix
 
-    def expected(self, U: Matrix) -> float:
+    def expected(self, U: Any) -> float:
         """Expected squared error of a similarity between two of these rows: of the size of 1 - |u_i|^2 |u_j|^2."""
-        b = np.sum(U * U, axis=1)
+        b = row_energies(U)
         both = (b.sum() ** 2 - np.sum(b * b)) / max(len(b) * (len(b) - 1), 1)
         return float(self.square * max(1.0 - both, 0.0))
+
+
+def drawn_landmarks(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Positions of the rows that neighbours are looked for among, rising."""
+    return np.sort(rng.permutation(n)[:LANDMARKS])
 
 
 def _drawn(masks: NDArray[np.bool_], count: int, rng: np.random.Generator) -> NDArray[np.bool_] | None:

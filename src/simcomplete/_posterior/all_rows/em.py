@@ -6,8 +6,7 @@ E step: G_i = I + sum over observed f of w_f w_f^T / psi_f, one matrix product f
 r + 1 unknowns per feature, for (w_f, mean_f). `pooled` noise is probabilistic PCA. With `averaged` loadings the
 uncertainty of (w_f, mean_f), noise_f * (its system)^-1, enters the E step and the completions, and every factor has
 its own ridge, learnt from the loadings: then a rank that is too high does no harm (variational Bayes, Ilin & Raiko,
-JMLR 11, 2010). Otherwise it is maximum likelihood with a small ridge. Either way the bound that is maximised can only
-rise.
+JMLR 11, 2010). Otherwise it is maximum likelihood with a small ridge. The bound that is maximised can only rise.
 """
 
 from __future__ import annotations
@@ -19,7 +18,14 @@ from typing import NamedTuple
 import numpy as np
 
 from simcomplete._method.iterate import Facts, Limits, Run, iterate
-from simcomplete._posterior.all_rows.packing import BLOCK, IncompleteRows, from_triangles, to_triangles, triangle
+from simcomplete._posterior.all_rows.packing import (
+    BLOCK,
+    IncompleteRows,
+    SomeRows,
+    from_triangles,
+    to_triangles,
+    triangle,
+)
 from simcomplete._rows.budget import require
 from simcomplete._types import Matrix
 
@@ -160,7 +166,7 @@ class FeatureSums(NamedTuple):
 class FactorProblem:
     """Rows, centred at the observed means of the features, and what the M step needs to know of them."""
 
-    rows: IncompleteRows
+    rows: SomeRows
     centre: Matrix
     counts: Matrix
     squares: Matrix
@@ -169,26 +175,23 @@ class FactorProblem:
     averaged: bool
 
     @classmethod
-    def of(cls, rows: IncompleteRows, pooled: bool, averaged: bool) -> FactorProblem:
+    def of(cls, rows: SomeRows, pooled: bool, averaged: bool) -> FactorProblem:
         """Centre rows."""
-        counts = rows.observed.sum(axis=0)
-        centre = rows.values.sum(axis=0) / np.maximum(counts, 1.0)
-        values = (rows.values - centre) * rows.observed
-        squares = np.sum(values * values, axis=0)
+        counts, sums, largest = rows.totals()
+        centre = sums / np.maximum(counts, 1.0)
+        centred = rows.centred(centre)
+        squares = centred.squares()
         variance = float(np.mean(squares / np.maximum(counts, 1.0)))
         # Columns that never change still need a noise above 0: then the scale is that of the values.
-        scale = float(np.max(np.abs(rows.values), initial=0.0)) or 1.0
-        variance = max(variance, 1e-12 * scale**2)
-        return cls(
-            IncompleteRows(values, rows.observed, rows.pattern), centre, counts, squares, variance, pooled, averaged
-        )
+        variance = max(variance, 1e-12 * (largest or 1.0) ** 2)
+        return cls(centred, centre, counts, squares, variance, pooled, averaged)
 
     def start(self, rank: int) -> Factors:
         """From the SVD of the zero-filled rows divided by the observed share."""
         from sklearn.utils.extmath import randomized_svd  # slow to import, and needed here only
 
-        n, share = len(self.rows.values), max(float(self.rows.observed.mean()), 1e-12)
-        _, s, Vt = randomized_svd(self.rows.values / share, rank, random_state=0)
+        (n, d), count = self.rows.shape, float(self.counts.sum())
+        _, s, Vt = randomized_svd(self.rows.over(max(count / (n * d), 1e-12)), rank, random_state=0)
         own = FIRST_NOISE * np.maximum(self.squares / np.maximum(self.counts, 1.0), FLOOR * self.variance)
         noise = np.full_like(own, own.mean()) if self.pooled else own
         ridge = np.full(rank, RIDGE * n / rank)
@@ -234,7 +237,7 @@ EmIterate = tuple[Factors, FeatureSums]
 
 
 def fit(
-    rows: IncompleteRows,
+    rows: SomeRows,
     rank: int,
     *,
     pooled: bool = False,
@@ -272,19 +275,18 @@ def fit(
     >>> bool(np.all(model.noise < 0.1)), run.n_iter, str(run.status)
     (True, 25, 'computed: all 25 iterations made')
     """
-    n, d = rows.values.shape
-    q = rank + 1
+    (n, d), q = rows.shape, rank + 1
     require(
-        8 * (4 * n * d + 2 * d * q * q + 3 * d * q * (q + 1) // 2) + 2 * BLOCK,
+        8 * (4 * rows.values_held + 2 * d * q * q + 3 * d * q * (q + 1) // 2) + 2 * BLOCK,
         f"a model of {rank} factors of {n} x {d} values",
         "use fewer factors (ranks=...) or fewer features",
     )
     problem = FactorProblem.of(rows, pooled, averaged)
-    count = max(float(rows.observed.sum()), 1.0)
+    count = max(float(problem.counts.sum()), 1.0)
 
     def step(state: EmIterate) -> EmIterate:
         model = problem.maximise(*state)
-        return model, model.sums(problem.rows)
+        return model, problem.rows.sums_by(model)
 
     def measure(state: EmIterate) -> Facts:
         model, sums = state
@@ -292,6 +294,7 @@ def fit(
 
     # The start has point loadings, whose bound is not comparable: the first M step comes before the counting.
     first = problem.start(rank) if start is None else replace(start, mean=start.mean - problem.centre)
-    run = iterate(step((first, first.sums(problem.rows))), step, measure=measure, limits=limits or Limits(ITERATIONS))
+    begun, limits = step((first, problem.rows.sums_by(first))), limits or Limits(ITERATIONS)
+    run = iterate(begun, step, measure=measure, limits=limits)
     best = run.best[0]
     return replace(best, mean=problem.centre + best.mean), run

@@ -125,5 +125,10 @@ def distinct_by_value(X: Matrix) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     >>> distinct_by_value(np.array([[2.0, np.nan], [1.0, 5.0], [2.0, np.nan]]))
     (array([1, 0]), array([1, 0, 1]))
     """
+    return sorted_distinct(masks_and_values(X))
+
+
+def masks_and_values(X: Matrix) -> Matrix:
+    """Numbers that tell rows apart: 1 where a value is missing, and values with 0 where they are."""
     missing = np.isnan(X)
-    return sorted_distinct(np.concatenate([missing.astype(np.float64), np.where(missing, 0.0, X)], axis=1))
+    return np.concatenate([missing.astype(np.float64), np.where(missing, 0.0, X)], axis=1)

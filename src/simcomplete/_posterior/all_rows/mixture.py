@@ -11,14 +11,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simcomplete._method.iterate import Limits
 from simcomplete._posterior.all_rows.calibrate import QUANTILES, RowModel
-from simcomplete._posterior.all_rows.em import Factors, fit
-from simcomplete._posterior.all_rows.hidden_values import HiddenValues, distinct_by_value, stands_for
-from simcomplete._posterior.all_rows.members import RATIOS, FeatureUnits, OverFeatures, OverRows, RowMember
-from simcomplete._posterior.all_rows.packing import IncompleteRows, Scaling
+from simcomplete._posterior.all_rows.hidden_values import HiddenValues, stands_for
+from simcomplete._posterior.all_rows.member_fits import MemberFits, auto_rank
+from simcomplete._posterior.all_rows.members import RATIOS, OverRows
+from simcomplete._posterior.all_rows.packing import GivenRows
 from simcomplete._posterior.all_rows.pair_errors import DIRECTIONS, PairErrors, common_directions
 from simcomplete._posterior.all_rows.scored_pairs import (
     HoldoutCallback,
@@ -27,17 +26,15 @@ from simcomplete._posterior.all_rows.scored_pairs import (
     ScoredPairs,
     drawn_others,
 )
-from simcomplete._posterior.all_rows.select import CHOSEN_ON, ENDED_EARLY, RowsCompletion, RowsSetting
+from simcomplete._posterior.all_rows.select import CHOSEN_ON, RowsCompletion
 from simcomplete._posterior.all_rows.stack import RowStack
-from simcomplete._posterior.shared.rows import RowValues, Vectors, nonzero_or_one
+from simcomplete._posterior.shared.rows import RowValues, Vectors, row_energies
 from simcomplete._result.pair_spread import PairSpread
-from simcomplete._result.status import Status
 from simcomplete._types import Mask, Matrix, Vector
 
 HOLDOUT_STEPS, FINAL_STEPS = 12, 5  # iterations without the lost values, and from there on with all
 TILT_DOUBT = 0.5  # of the way that the tilt moves similarities is one standard deviation
 ONE_DEVIATION = 0.683  # of normal errors lie within it
-RANK_SHARE, SMALLEST_RANK, LARGEST_RANK = 0.25, 5, 40  # of the known values of a row or a feature
 
 
 @dataclass(frozen=True)
@@ -120,7 +117,7 @@ class MixtureChoice:
 
 
 def mix_rows(
-    X: Matrix,
+    X: Matrix | GivenRows,
     single: RowsCompletion,
     rng: np.random.Generator,
     *,
@@ -142,25 +139,24 @@ def mix_rows(
     watch : callable, optional
         Called with what was made of the rows that lost values.
     """
-    order = np.argsort(distinct_by_value(X)[1], kind="stable")
-    rows = X[order][:, single.seen]
-    some = rows[np.sort(rng.permutation(len(rows))[:CHOSEN_ON])]
+    given = GivenRows(X) if isinstance(X, np.ndarray) else X
+    some = given.take_by_value(np.sort(rng.permutation(given.shape[0])[:CHOSEN_ON]))
     lost = HiddenValues.of(some, None if masks is None else masks[:, single.seen], rng)
     if lost is None or not single.status.ok:
         return single
     fits = MemberFits(limits, single.setting, auto_rank(some))
     with np.errstate(all="ignore"):  # rows too large or small for squares: what is not finite is not used
         try:
-            found = _mixed(X, some, lost, single, fits, rng, tilt, watch)
+            found = _mixed(given, some, lost, single, fits, rng, tilt, watch)
         except (FloatingPointError, np.linalg.LinAlgError):
             return single
     if fits.cut is not None:
         return replace(single, status=fits.cut)
-    return found if np.isfinite(found.U).all() else single
+    return found if np.isfinite(row_energies(found.U)).all() else single
 
 
 def _mixed(
-    X: Matrix,
+    given: GivenRows,
     some: Matrix,
     lost: HiddenValues,
     single: RowsCompletion,
@@ -207,12 +203,13 @@ def _mixed(
         random=random,
         pairs=PairSpread(none, none, none, errors.weights, none),  # known when the rows are
     )
-    made = found.moments(X)
-    U, length = made.vectors, nonzero_or_one(made.square.sum(axis=1))[:, None]
-    loadings = np.zeros((X.shape[1], DIRECTIONS))
+    U, variances = given.vectors_and_variances(found)
+    loadings = np.zeros((given.shape[1], DIRECTIONS))
     loadings[single.seen] = common_directions(single.model.factors)
-    doubt = _doubt(whole, X[:, single.seen], others, errors)
-    pairs = PairSpread(U, made.and_variance[1] / length, loadings, errors.weights, doubt)
+    doubt = np.zeros(given.shape[0])
+    if whole.recipe.tilt.beta:
+        doubt = given.per_row(_Doubt.beside(given.take_given(others), whole, errors))
+    pairs = PairSpread(U, variances, loadings, errors.weights, doubt)
     return replace(
         found,
         U=U,
@@ -229,63 +226,30 @@ def _single(model: RowModel, X: Matrix, size: Vector) -> RowMoments:
     return RowMoments.of(model.values(done) * ratio, done.variance * (model.factor(done)[:, None] * ratio**2))
 
 
-def _doubt(stack: RowStack, X: Matrix, others: NDArray[np.int64], errors: PairErrors) -> Vector:
+@dataclass(frozen=True)
+class _Doubt:
     """What the tilt adds to the variances of a row's pairs: they are as uncertain as a part of what it moves them.
 
     It moves all missing values of a row the same way, so that this does not average out as other errors do.
     """
-    if stack.recipe.tilt.beta == 0:
-        return np.zeros(len(X))
+
+    stack: RowStack
+    others: tuple[Matrix, Matrix]  # vectors of some rows, with the tilt and without
+    usual: float
+
+    @classmethod
+    def beside(cls, others: Matrix, stack: RowStack, errors: PairErrors) -> _Doubt:
+        """In units of the usual error."""
+        usual = float(np.interp(ONE_DEVIATION, QUANTILES, errors.quantiles))
+        return cls(stack, _both_ways(stack, others), max(usual, 1e-300))
+
+    def __call__(self, X: Matrix) -> Vector:
+        """Of each row."""
+        (U, V), (A, B) = _both_ways(self.stack, X), self.others
+        return np.asarray(TILT_DOUBT**2 * np.mean((U @ A.T - V @ B.T) ** 2, axis=1) / self.usual**2)
+
+
+def _both_ways(stack: RowStack, X: Matrix) -> tuple[Matrix, Matrix]:
     done = stack.values(X)
-    U, V = (RowMoments.of(mean, done.variance).vectors for mean in (done.mean, done.mean - done.tilted))
-    moved = np.mean((U @ U[others].T - V @ V[others].T) ** 2, axis=1)
-    usual = float(np.interp(ONE_DEVIATION, QUANTILES, errors.quantiles))
-    return np.asarray(TILT_DOUBT**2 * moved / max(usual, 1e-300) ** 2)
-
-
-class MemberFits:
-    """Fits the members: the single model's setting, others over rows, and two over features."""
-
-    def __init__(self, limits: Limits, setting: RowsSetting, rank: int) -> None:
-        self.limits = limits
-        self.cut: Status | None = None
-        self.rank = rank
-        # A second model with a noise per feature in the same space says the same again.
-        more = [RowsSetting(space, "fa", rank) for space in ("unit", "raw") if setting[:2] != (space, "fa")]
-        self.settings = [setting, *more]
-        self.names = ("single", *(one.space for one in more), "dual", "std")
-
-    def fit(self, X: Matrix, most: int, starts: list[RowMember] | None) -> list[RowMember]:
-        """Fit every member to rows; from earlier fits on, all but the first."""
-        limits = replace(self.limits, max_iter=most)
-        members: list[RowMember] = []
-        for k, setting in enumerate(self.settings):
-            if starts is not None and k == 0:
-                members.append(starts[0])
-                continue
-            scaling = Scaling.of(X, setting.space)
-            rows = IncompleteRows.of(X / scaling.sizes(X)[:, None])
-            start = None if starts is None else starts[k].model.factors  # type: ignore[attr-defined]
-            members.append(OverRows(RowModel(self._fit(rows, setting.rank, setting.model, limits, start), scaling)))
-        size = Scaling.of(X, "unit").sizes(X)
-        Y = X / size[:, None]
-        for units in (None, FeatureUnits.of(Y)):
-            before = None if starts is None else starts[len(members)].factors  # type: ignore[attr-defined]
-            rows = OverFeatures.rows(Y, units)
-            members.append(OverFeatures.of(rows, units, self._fit(rows, self.rank, "fa", limits, before)))
-        return members
-
-    def _fit(self, rows: IncompleteRows, rank: int, model: str, limits: Limits, start: Factors | None) -> Factors:
-        if self.cut is not None:
-            limits = replace(limits, max_iter=1)
-        found, run = fit(rows, rank, pooled=model == "ppca", limits=limits, start=start)
-        if run.status.code in ENDED_EARLY:
-            self.cut = Status(run.status.code, f"{run.status.message}; this is the best so far", ok=False)
-        return found
-
-
-def auto_rank(X: Matrix) -> int:
-    """A rank for rows: a quarter of the known values of a row or a feature, whichever has fewer; 5 to 40."""
-    known, (n, d) = float((~np.isnan(X)).sum()), X.shape
-    rank = int(np.clip(RANK_SHARE * known / max(n, d), SMALLEST_RANK, LARGEST_RANK))
-    return int(max(1, min(rank, (min(n, d) - 1) // 2)))
+    tilted, as_known = (RowMoments.of(mean, done.variance).vectors for mean in (done.mean, done.mean - done.tilted))
+    return tilted, as_known

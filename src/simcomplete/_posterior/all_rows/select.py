@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._method.iterate import Limits, Run
-from simcomplete._posterior.all_rows.calibrate import Calibration, RowModel, RowsHoldout
+from simcomplete._posterior.all_rows.calibrate import Calibration, RowModel, RowsHoldout, drawn_landmarks
 from simcomplete._posterior.all_rows.em import ITERATIONS, EmIterate, fit
-from simcomplete._posterior.all_rows.packing import IncompleteRows, Scaling, group_numbers, keys
+from simcomplete._posterior.all_rows.packing import GivenRows, IncompleteRows, Scaling, group_numbers, keys
 from simcomplete._posterior.shared.rows import RowValues, Vectors, nonzero_or_one
 from simcomplete._result.status import Status
 from simcomplete._types import Matrix, Vector
@@ -132,7 +132,7 @@ class RowsCompletion:
 
 
 def complete_rows(
-    X: Matrix,
+    X: Matrix | GivenRows,
     rng: np.random.Generator,
     *,
     ranks: tuple[int, ...] = RANKS,
@@ -146,8 +146,8 @@ def complete_rows(
 
     Parameters
     ----------
-    X : array of shape (n, d)
-        Rows, NaN where missing.
+    X : array of shape (n, d), or GivenRows
+        Rows, NaN where missing; those of a table outside memory are read by block.
     rng : Generator
         Chooses what is hidden; the order of the rows does not matter to it.
     ranks, models, spaces : tuple
@@ -169,13 +169,10 @@ def complete_rows(
     >>> done.U.shape, done.setting.rank, bool(np.allclose(done.vectors(X[:1]).u, done.U[:1]))
     ((60, 12), 5, True)
     """
-    seen = np.asarray(~np.isnan(X).all(axis=0))
-    seen |= not seen.any()
-    # In an order of their own, so that the same rows give the same answer in any order.
-    order = np.argsort(keys(X), kind="stable")
-    rows = X[order][:, seen]
+    given = GivenRows(X) if isinstance(X, np.ndarray) else X
+    n, seen = given.shape[0], given.seen
     clock = _Clock(limits or Limits(ITERATIONS, label="posterior"), averaged)
-    some = rows[np.sort(rng.permutation(len(rows))[:CHOSEN_ON])]
+    some = given.take(np.sort(rng.permutation(n)[:CHOSEN_ON]))
     setting, table, fitted = _choose(some, rng, _allowed(ranks, *some.shape), models, spaces, clock)
     calibration: Calibration | None = None
     holdout = None if clock.cut else RowsHoldout.of(some, None if masks is None else masks[:, seen], rng)
@@ -183,15 +180,11 @@ def complete_rows(
         fitted = clock.fit(setting, holdout.X, TRIAL)
         calibration = holdout.calibrate(fitted[0].with_local(holdout.X, rng))
     if fitted is None or not clock.cut:
-        fitted = clock.fit(setting, rows, clock.limits.max_iter)
+        fitted = clock.fit(setting, given, clock.limits.max_iter)
     model, run = fitted
     if calibration is not None and calibration.strength > 0:
-        model = model.with_local(rows, rng)
-    filled = model.fill(rows)
-    if calibration is not None:
-        model = model.tuned(calibration.strength, calibration.power, filled)
-    U = np.zeros(X.shape)
-    U[np.ix_(order, np.flatnonzero(seen))] = model.vectors(filled)
+        model = model.with_landmarks(given.take(drawn_landmarks(n, rng)))
+    model, U = given.completed(model, None if calibration is None else (calibration.strength, calibration.power))
     return RowsCompletion(
         U,
         setting,
@@ -213,11 +206,14 @@ class _Clock:
         self.cut: Status | None = None  # how it ended, when it must not go on
         self._began = time.monotonic()
 
-    def fit(self, setting: RowsSetting, X: Matrix, most: int) -> tuple[RowModel, Run[EmIterate]]:
+    def fit(self, setting: RowsSetting, X: Matrix | GivenRows, most: int) -> tuple[RowModel, Run[EmIterate]]:
         limits = replace(self.limits, max_iter=min(most, self.limits.max_iter))
         if limits.time_limit is not None:
             limits = replace(limits, time_limit=max(limits.time_limit - (time.monotonic() - self._began), 0.0))
-        model, run = setting.fit(X, self.averaged, limits)
+        fitted = (
+            X.fit(setting, self.averaged, limits) if isinstance(X, GivenRows) else setting.fit(X, self.averaged, limits)
+        )
+        model, run = fitted
         if run.status.code in ENDED_EARLY:
             note = {
                 "time_limit": f"time_limit={self.limits.time_limit} s was over: allow more time",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcomplete._posterior.candidates.grid import GridChoice
 from simcomplete._posterior.candidates.model import CandidateModel
@@ -29,10 +30,14 @@ def candidates_among(X: Matrix) -> Mask | None:
     >>> X[50:, 0] = np.nan  # few are complete
     >>> candidates_among(X)
     """
-    observed = ~np.isnan(X)
-    whole: Mask = np.all(observed, axis=1)
+    return enough_complete((~np.isnan(X)).sum(axis=1), X.shape[1])
+
+
+def enough_complete(known: NDArray[np.int64], d: int) -> Mask | None:
+    """The same from how many of `d` values every row has."""
+    whole: Mask = np.asarray(known == d)
     count = int(whole.sum())
-    enough = MIN_COMPLETE_ROWS <= count < len(X) and count * X.shape[1] >= MIN_COMPLETE_SHARE * int(observed.sum())
+    enough = MIN_COMPLETE_ROWS <= count < len(known) and count * d >= MIN_COMPLETE_SHARE * int(known.sum())
     return whole if enough else None
 
 

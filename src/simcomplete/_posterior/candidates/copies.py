@@ -111,10 +111,12 @@ def mean_squared_gaps(
     array([[0., 4.]])
     """
     out = np.empty(places.shape)
-    rows, values = rows / deviations, values / deviations
+    alone = len(places) == 1  # only what it reads is divided
+    divided, values = rows if alone else rows / deviations, values / deviations
     for row, (seen, others) in enumerate(zip(observed, places, strict=True)):
         o = seen.nonzero()[0]
-        gap = _part(rows, others, o) - values[row].take(o)
+        near = _part(divided, others, o)
+        gap = (near / deviations.take(o) if alone else near) - values[row].take(o)
         out[row] = np.vecdot(gap, gap) / max(len(o), 1)
     return out
 

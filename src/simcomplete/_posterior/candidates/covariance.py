@@ -231,6 +231,9 @@ def target(variances: Matrix) -> Matrix:
 
 def rows_by_mask(observed: Mask) -> Iterator[tuple[Mask, NDArray[np.int64]]]:
     """Rows that share a mask, so that each mask is factorised once."""
+    if len(observed) == 1:
+        yield observed[0], np.zeros(1, dtype=np.int64)
+        return
     first, which = distinct_masks(observed)
     order = np.argsort(which, kind="stable")
     edges = np.searchsorted(which[order], np.arange(len(first) + 1))

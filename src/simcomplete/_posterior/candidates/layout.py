@@ -35,11 +35,9 @@ class DeferredRows(KeptRows):
         object.__setattr__(self, "_made", partial(_unit_rows, table, scale))
 
     def __getattr__(self, name: str) -> Any:
-        if name not in ("unit", "squares"):
+        if name != "unit":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        unit = self.__dict__["_made"]()
-        for key, value in (("unit", unit), ("squares", unit * unit)):
-            object.__setattr__(self, key, value)
+        object.__setattr__(self, "unit", self.__dict__["_made"]())
         return self.__dict__[name]
 
 

@@ -41,6 +41,7 @@ FEW = 20_000  # candidates for whose errors by rank one waits until they are ask
 PASS_QUERIES = 1024  # queries in one pass
 ALMOST = float(np.nextafter(1.0, 0.0))  # the longest vector of a row that is not complete
 BATCH = 256  # queries whose neighbours are in memory at a time
+Learnt = Callable[[Gathered, Matrix], object]  # is told what was gathered, and vectors of the simulated queries
 LEARN: dict[str, Callable[[CandidateHoldout, Objective], GridChoice | Stack]] = {
     "full": learn_grid,
     "fast": learn_fast,
@@ -140,12 +141,13 @@ class CandidateModel:
         centred: bool = False,
         copies: bool = False,
         prior: Prior = None,
+        learnt: Learnt | None = None,
     ) -> tuple[CandidateModel, Vectors]:
         """Calibrate for the masks of queries (NaN where missing), and turn them into vectors on the way."""
         check_settings(effort, objective)
         masks, first = ~np.isnan(queries), queries[:PASS_QUERIES]
         gathered = Gathered.of(table, masks, first, rng, effort, growing=False, progress=progress, centred=centred)
-        model = cls._calibrated(gathered, effort, objective, centred, copies, prior)
+        model = cls._calibrated(gathered, effort, objective, centred, copies, prior, learnt)
         done = model._in_batches(gathered.queries, gathered.near)
         rest = queries[PASS_QUERIES:]
         return model, _joined([done, model.vectors(rest)]) if len(rest) else done
@@ -160,6 +162,7 @@ class CandidateModel:
         centred: bool,
         copies: bool,
         prior: Prior,
+        learnt: Learnt | None = None,
     ) -> CandidateModel:
         if gathered.simulated is None:
             return cls(gathered.candidates, gathered.spaces, untrained(gathered.candidates.n))
@@ -171,6 +174,8 @@ class CandidateModel:
         u = done.u
         if centred:  # as the vectors of real queries will be: see `without_constant_part`
             u = u - u.mean(axis=1, keepdims=True)
+        if learnt is not None:
+            learnt(gathered, u)
         choice = replace(choice, holdout_vectors=None)
         # Beside a pass over many rows it takes no time, and where there are many there may be no memory for it later.
         errors = holdout.ranked(u, deferred=gathered.candidates.n <= FEW)

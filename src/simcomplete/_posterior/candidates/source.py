@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._posterior.candidates.moments import CandidatePass, PassResult
+from simcomplete._posterior.shared.near_narrow import nearest_narrow
 from simcomplete._posterior.shared.neighbours import KeptRows, Nearest, Probes, smoothing
 from simcomplete._posterior.shared.rows import diagonal_deficit, rows_in_units, scaled_rows, take_matrix, typical_length
 from simcomplete._rows.budget import row_blocks
@@ -145,19 +146,33 @@ class Candidates:
         most = max(1, min(most, self.n - len(excluded) - 1))
         if self.kept is None:
             return self.gather(values, observed, most, excluded=excluded).near
-        probes, kept = Probes.of(values, observed), self.kept
+        kept = self.kept
+        if kept.many and not len(excluded):
+            near, undecided = nearest_narrow(Probes.of(values, observed), kept.narrow, most)
+            if len(undecided):
+                found = self._compared(values[undecided], observed[undecided], most, excluded)
+                for mine, theirs in zip(near, found, strict=True):
+                    mine[undecided] = theirs
+            return near
+        return self._compared(values, observed, most, excluded)
+
+    def _compared(self, values: Matrix, observed: Mask, most: int, excluded: NDArray[np.int64]) -> Nearest:
+        """The nearest candidates among unit rows in memory, all compared in float64."""
+        kept = self.kept
+        assert kept is not None
+        probes = Probes.of(values, observed)
         gone = np.zeros(self.n, dtype=bool)
         gone[excluded] = True
 
         def search(block: slice) -> Nearest:
-            near = probes.nearest(kept.unit[block], kept.squares[block], most, gone[block] if len(excluded) else None)
+            near = probes.nearest(kept.unit[block], kept.squares(block), most, gone[block] if len(excluded) else None)
             return near._replace(ids=near.ids + block.start)
 
         few = len(values) == 1 or (len(values) <= FEW_ROWS and kept.unit.size > FEW_VALUES)
         if few and not len(excluded) and kept.reads_columns:
             if len(values) == 1:
-                return probes.nearest(kept.unit, kept.squares, most, columns=kept.columns)
-            alone = [self.nearest(values[i : i + 1], observed[i : i + 1], most, excluded) for i in range(len(values))]
+                return probes.nearest(kept.unit, None, most, columns=kept.columns)
+            alone = [self._compared(values[i : i + 1], observed[i : i + 1], most, excluded) for i in range(len(values))]
             return Nearest(*(np.concatenate(parts) for parts in zip(*alone, strict=True)))
         blocks = row_blocks(self.n, 8 * 4 * len(values))
         return reduce(lambda a, b: a.merged(b, most), map(search, blocks))
@@ -205,7 +220,7 @@ class Candidates:
 
     def keep(self, unit: Matrix | None = None) -> Candidates:
         """The same with unit rows in memory."""
-        return replace(self, kept=KeptRows.of(self._all_unit() if unit is None else unit))
+        return replace(self, kept=KeptRows(self._all_unit() if unit is None else unit))
 
     def _all_unit(self) -> Matrix:
         return np.asarray(scaled_rows(np.asarray(to_numpy(self.table.whole()), dtype=np.float64), self.scale)[1])
@@ -217,7 +232,7 @@ class Candidates:
             return replace(self, table=EditedRows.of(self.table).plus(X), zero=np.concatenate([self.zero, empty]))
         table = HeldRows(np.concatenate([np.asarray(self.table.whole(), dtype=np.float64), X]))
         return replace(
-            self, table=table, kept=KeptRows.of(np.concatenate([self.kept.unit, scaled_rows(X, self.scale)[1]]))
+            self, table=table, kept=KeptRows(np.concatenate([self.kept.unit, scaled_rows(X, self.scale)[1]]))
         )
 
     def without(self, gone: NDArray[np.int64]) -> Candidates:
@@ -227,7 +242,7 @@ class Candidates:
             zero = left - np.searchsorted(gone, left)
             return replace(self, table=EditedRows.of(self.table).without(gone), zero=zero)
         rest = np.delete(np.arange(self.n), gone)
-        kept = KeptRows(self.kept.unit[rest], self.kept.squares[rest])
+        kept = KeptRows(self.kept.unit[rest])
         return replace(self, table=HeldRows(self.table.take(rest)), kept=kept)
 
 

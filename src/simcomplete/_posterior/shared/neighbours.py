@@ -17,14 +17,16 @@ from numpy.typing import NDArray
 
 from simcomplete._posterior.shared.rows import RESOLUTION, distinct_masks, unit_rows
 from simcomplete._rows.budget import available_bytes, row_blocks
+from simcomplete._rows.narrow import WIDEST, NarrowRows
 from simcomplete._rows.table import RowTable
 from simcomplete._rows.xp import Array, is_numpy, like, namespace, to_numpy, top_k
 from simcomplete._types import Mask, Matrix
 
 MAX_NEIGHBOURS = 48
 BISECTIONS = 12
+FEW_VALUES = 2**22  # of candidates up to which all are compared in float64
 COLUMN_VALUES = 2**24  # of candidates up to which a single query reads the features that it has, and no others
-COLUMN_MEMORY = 0.1  # of what is free, that a copy of more candidates for that purpose may take
+COPY_MEMORY = 0.1  # of what is free, that a copy of more candidates for that purpose may take
 WIDTHS = (1e-4, 100.0)  # of the kernel, relative to the mean distance
 
 
@@ -48,15 +50,22 @@ class Nearest(NamedTuple):
 
 @dataclass(frozen=True)
 class KeptRows:
-    """Unit rows of all candidates and their squares, in memory."""
+    """Unit rows of all candidates in memory, and what searches among them read."""
 
     unit: Matrix
-    squares: Matrix
 
-    @classmethod
-    def of(cls, unit: Matrix) -> KeptRows:
-        """Take unit rows."""
-        return cls(unit, unit * unit)
+    @property
+    def many(self) -> bool:
+        """Whether searches are narrowed down in float32, from a copy for which there is room."""
+        n, d = self.unit.shape
+        if n * d <= FEW_VALUES or d > WIDEST:
+            return False
+        return "narrow" in self.__dict__ or 4 * n * d <= COPY_MEMORY * available_bytes()
+
+    @cached_property
+    def narrow(self) -> NarrowRows:
+        """The rows in float32."""
+        return NarrowRows.of(self.unit)
 
     @cached_property
     def columns(self) -> Matrix:
@@ -67,10 +76,18 @@ class KeptRows:
     def reads_columns(self) -> bool:
         """Whether they are there, or there is room for them."""
         size = self.unit.size
-        return "columns" in self.__dict__ or size <= COLUMN_VALUES or 8 * size <= COLUMN_MEMORY * available_bytes()
+        return "columns" in self.__dict__ or size <= COLUMN_VALUES or 8 * size <= COPY_MEMORY * available_bytes()
 
-    def __reduce__(self) -> tuple[type[KeptRows], tuple[Matrix, Matrix]]:
-        return KeptRows, (self.unit, self.squares)  # columns are made again where they are needed
+    @cached_property
+    def _squares(self) -> Matrix:
+        return self.unit * self.unit
+
+    def squares(self, block: slice) -> Matrix:
+        """Squares of some rows; of few candidates they are kept."""
+        return self._squares[block] if self.unit.size <= FEW_VALUES else self.unit[block] ** 2
+
+    def __reduce__(self) -> tuple[type[KeptRows], tuple[Matrix]]:
+        return KeptRows, (self.unit,)  # all else is made again where it is needed
 
 
 @dataclass(frozen=True)
@@ -103,7 +120,7 @@ class Probes:
     def nearest(
         self,
         unit: Array,
-        squares: Array,
+        squares: Array | None,
         most: int,
         excluded: Mask | None = None,
         since: int = 0,
@@ -114,7 +131,7 @@ class Probes:
         Parameters
         ----------
         unit, squares : array of shape (n, d)
-            Candidates as unit rows, and their squares.
+            Candidates as unit rows, and their squares, which nothing reads where columns are given.
         most : int
             How many to keep; at most the candidates there are.
         excluded : array of bool, shape (n,), optional
@@ -124,6 +141,7 @@ class Probes:
         """
         xp = namespace(unit)
         if columns is None:
+            assert squares is not None
             energy, cosine = self.masks @ squares.T, self.values @ unit.T
         else:
             seen = np.flatnonzero(self.masks[0])
@@ -142,7 +160,7 @@ class Probes:
                 steps[since:, excluded] = -np.inf
             most = min(most, len(unit))
             ids, best = top_k(steps, most)
-            if self._settle(scaled, steps, best[:, -1:], unit, squares):
+            if self._settle(scaled, steps, best[:, -1:], unit):
                 ids, best = top_k(steps, most)
             return Nearest(ids, np.asarray(best, np.float64) / RESOLUTION, energy[which[:, None], ids])
         cosine = xp.round(cosine / root * RESOLUTION) / RESOLUTION
@@ -153,7 +171,7 @@ class Probes:
         energy = xp.take(energy, which, axis=0) if repeated else energy
         return Nearest(ids, np.asarray(best, np.float64), to_numpy(xp.take_along_axis(energy, like(ids, unit), axis=1)))
 
-    def _settle(self, scaled: Matrix, steps: Matrix, last: Matrix, unit: Matrix, squares: Matrix) -> bool:
+    def _settle(self, scaled: Matrix, steps: Matrix, last: Matrix, unit: Matrix) -> bool:
         """Round again, in `steps`, the cosines that rounding errors of the products could carry to another step.
 
         The last digits of a matrix product depend on its shape, so on the other rows of a batch. Half way between two
@@ -166,14 +184,26 @@ class Probes:
         doubtful &= steps >= last - 2
         doubtful &= steps > -np.inf
         rows, columns = np.nonzero(doubtful)
+        if not len(rows):
+            return False
         before = steps[rows, columns]
         for part in row_blocks(len(rows), 8 * 6 * unit.shape[1]):
             r, c = rows[part], columns[part]
-            energy = np.sum(self.masks[self.which[r]] * squares[c], axis=1)
-            product = np.sum(self.values[r] * unit[c], axis=1)
-            cosine = product / np.sqrt(np.where(energy > 0, energy, np.inf))
+            cosine, _ = exact_cosines(self.values[r], self.masks[self.which[r]], unit[c])
             steps[r, c] = np.rint(cosine * RESOLUTION)
         return bool((steps[rows, columns] != before).any())
+
+
+def exact_cosines(values: Matrix, masks: Matrix, rows: Matrix) -> tuple[Matrix, Matrix]:
+    """Overlap cosines of pairs and energies of `rows`, each summed by itself: the same whatever other pairs there are.
+
+    Examples
+    --------
+    >>> exact_cosines(np.array([0.0, 1.0]), np.array([0.0, 1.0]), np.array([[0.6, 0.8], [1.0, 0.0]]))
+    (array([1., 0.]), array([0.64, 0.  ]))
+    """
+    energy = np.sum(masks * (rows * rows), axis=1)
+    return np.sum(values * rows, axis=1) / np.sqrt(np.where(energy > 0, energy, np.inf)), energy
 
 
 def nearest_candidates(unit: Matrix, values: Matrix, observed: Mask, most: int = MAX_NEIGHBOURS) -> Nearest:

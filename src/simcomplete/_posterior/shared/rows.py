@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._result.intervals import Match
+from simcomplete._rows.table import RowTable
 from simcomplete._rows.xp import Array, is_numpy, namespace, to_numpy
 from simcomplete._types import Mask, Matrix
 from simcomplete.errors import InputError
@@ -146,11 +147,16 @@ def sorted_distinct(X: Matrix) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     >>> sorted_distinct(np.array([[2.0, 1.0], [-1.0, 5.0], [2.0, 1.0]]))
     (array([1, 0]), array([1, 0, 1]))
     """
+    _, first, which = np.unique(as_bytes(ordered_bytes(X)), return_index=True, return_inverse=True)
+    return first.astype(np.int64), which.astype(np.int64).ravel()
+
+
+def ordered_bytes(X: Matrix) -> NDArray[np.uint8]:
+    """Rows as bytes whose order is that of the rows, value by value: eight in the place of each value."""
     bits = np.ascontiguousarray(X + 0.0).view(np.uint64)  # -0 and 0 become the same
     # Numbers below 0 are stored by sign and size: turned over, the order of the bits is that of the numbers.
     bits ^= np.where(bits >> np.uint64(63), np.uint64(2**64 - 1), np.uint64(2**63))
-    _, first, which = np.unique(as_bytes(bits.astype(">u8")), return_index=True, return_inverse=True)
-    return first.astype(np.int64), which.astype(np.int64).ravel()
+    return np.asarray(bits.astype(">u8").view(np.uint8))
 
 
 def as_bytes(X: NDArray[Any]) -> NDArray[np.void]:
@@ -226,9 +232,16 @@ class PosteriorModel(Protocol):
         """Expected values of what is missing in any rows and their deviations, in the units of the fitted rows."""
 
 
-def diagonal_deficit(U: Matrix) -> Matrix:
+def row_energies(U: Any) -> Matrix:
+    """Of rows of an array, or of a table that is read by block."""
+    if isinstance(U, RowTable):
+        return np.asarray(np.concatenate(U.add(lambda rows, _: [np.sum(rows * rows, axis=1)])))
+    return np.asarray(np.sum(U * U, axis=1))
+
+
+def diagonal_deficit(U: Any) -> Matrix:
     """What the squared lengths of rows lack to 1; exactly 0 where it is rounding."""
-    deficit = 1 - np.sum(U * U, axis=1)
+    deficit = 1 - row_energies(U)
     return np.where(deficit > 4 * U.shape[1] * np.finfo(np.float64).eps, deficit, 0.0)
 
 
@@ -254,5 +267,11 @@ def typical_length(P: Matrix) -> float:
     if top == 0:
         return 1.0
     with np.errstate(over="ignore"):
-        length = np.sqrt(np.sum((P / top) ** 2, axis=1))
+        return middle_length(top, np.sqrt(np.sum((P / top) ** 2, axis=1)))
+
+
+def middle_length(top: float, length: Matrix) -> float:
+    """The same from the largest value, and the lengths of rows in units of it."""
+    if top == 0:
+        return 1.0
     return max(top * float(np.median(length[length > 0])), float(np.finfo(np.float64).tiny))

@@ -109,6 +109,8 @@ def coverage(protocol: Protocol, cells: Sequence[CellSummary]) -> str:
         return f"Not run yet: simcomplete paper run {protocol.name} --full"
     counts = f"all {asked} runs" if ran == asked else f"{ran} of {asked} runs"
     counts += f", {over} of them stopped at their time limit" if over else ""
+    short = sum(cell.short for cell in cells)
+    counts += f", {short} tuned without the authors' parameters among the settings" if short else ""
     return counts + (f", {failed} failed" if failed else "") + f": simcomplete paper run {protocol.name} --full"
 
 

@@ -38,8 +38,9 @@ single runs are the rows of [rows.jsonl.gz](reproduction/rows.jsonl.gz): data se
 measures, seconds and CPU seconds of the solver alone, memory, versions, machine, commit and outcome. Where the paper
 is ambiguous, [deviations](deviations.md) describes the interpretation used. The paper's numbers are taken from its
 source, which does not contain the effectiveness tables and the figures; for these there are no numbers to compare
-with. Methods that take long run with fewer seeds, and the largest tables have no tuned columns where trying a method's
-whole grid takes minutes; each table says which. A claim is checked on the seeds for which
+with. Methods that take long run with fewer seeds, and have no tuned column where trying the whole grid takes minutes;
+the tables for 2,000 and 3,000 candidates have one of the paper's three missing ratios, and other protocols leave out
+what does not bear on their question. Each table says what is left out. A claim is checked on the seeds for which
 every cell that it compares was run (at least the first), so all methods have the same data. The tables show means over
 all seeds that were run. Timings are shown side by side only where they come from one machine, one version and one run
 with nothing else on the machine.

@@ -98,7 +98,7 @@ def describe_runs(protocol: Protocol) -> str:
     --------
     >>> from simcomplete._reproduction.protocol import load_protocol
     >>> describe_runs(load_protocol("threshold"))
-    'Seeds: 5 (NNFN original on X: 1). A run may take 300 s of processor time.'
+    'Seeds: 5. A run may take 300 s of processor time. Left out: NNFN on X, for the printed ranks are those of S.'
     """
     slow: dict[int, list[str]] = {}
     for place, count in protocol.fewer_seeds.items():
@@ -111,7 +111,9 @@ def describe_runs(protocol: Protocol) -> str:
     for one in protocol.columns:
         left = [method_label(m) for m in protocol.methods if m not in one.get("methods", protocol.methods)]
         if left and one.get("params", {}).get("tune"):
-            text += f" Not tuned at this size, because trying the whole grid takes minutes: {', '.join(left)}."
+            text += f" Not tuned, because trying the whole grid takes minutes: {', '.join(left)}."
+    if protocol.left_out:
+        text += f" Left out: {protocol.left_out}"
     if is_timed(protocol):
         text += (
             " Timings are those of one machine, one version and nothing else running; runs that were made beside "
