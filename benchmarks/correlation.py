@@ -139,17 +139,19 @@ def others(A: Any) -> dict[str, Callable[[], Any]]:
 
 def run(settings: Settings) -> list[dict[str, Any]]:
     sizes = [100] if settings.quick else [500, 1000]
-    return [row for n in sizes for row in _rows(n, settings)]
+    return [row for n in sizes for row in _rows(n, settings)] + (
+        [] if settings.quick else _rows(2000, settings, plain=True)
+    )
 
 
-def _rows(n: int, settings: Settings) -> list[dict[str, Any]]:
+def _rows(n: int, settings: Settings, *, plain: bool = False) -> list[dict[str, Any]]:
     A = returns_with_gaps(n, settings.seed)
     rows, plain_s = [], 0.0
     one = statistics.median(
         timed(lambda: eigh(A, driver="evd", check_finite=False), 1, settings.threads).cpu_s for _ in range(5)
     )
-    own = variants(A, settings.seed)
-    for name, solve in {**own, **others(A)}.items():
+    own = variants(A, settings.seed) if not plain else {"plain": lambda: sc.nearest_correlation(A, progress=False)}
+    for name, solve in {**own, **({} if plain else others(A))}.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # others say that they used all their iterations
             took = timed(solve, 3 if name in own and n < 1000 else 1, settings.threads)

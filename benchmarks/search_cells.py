@@ -14,7 +14,7 @@ SEEDS = (10, 11, 12)
 MASKS = ("independent", "equal", "mixed", "square")  # see `hidden`
 MIXED = (0.3, 0.95)  # rates of missing values, drawn for every row
 SQUARE = 0.5  # part of an image that is hidden at least
-IMAGES = ("digits", "usps", "mnist", "olivetti")  # as wide as high
+IMAGES = ("digits", "usps", "mnist", "olivetti", "cifar10_gray")  # as wide as high
 FRESH = 500  # queries that are no copies, at most
 
 

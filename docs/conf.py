@@ -40,6 +40,7 @@ extensions = [
 root_doc = "index"
 exclude_patterns = ["_build", "_ext", "gallery/README.rst", "sg_execution_times.rst", "**/sg_execution_times.rst"]
 nitpicky = False
+smartquotes_action = "qe"  # two hyphens stay: they begin the options of commands
 default_role = "code"  # what docstrings put into single backticks are names
 
 myst_enable_extensions = ["dollarmath", "deflist"]

@@ -17,8 +17,7 @@ TEXT = f"""\
 {ROWS} rows of complete data (hela {FEW["hela_proteomics"]}), with values hidden in every row; of tables with real
 missing values, the complete rows or columns. Similarities are over all features. The table has the relative squared
 error of `posterior`, without the diagonal. The method was developed on these data sets, with these seeds among
-others, so this is not an independent test. The figures are older than the intervals of pairs and the hiding of whole
-gaps.
+others, so this is not an independent test.
 
 | pattern | which values are missing |
 | :-- | :-- |

@@ -6,13 +6,13 @@ from docutils import nodes
 
 # A word of the glossary, and how it is found in a text.
 WORDS = {
-    "candidates": r"\bcandidates?\b",
-    "queries": r"\bqueries\b|\bquery\b",
+    "candidates": r"(?<![\w-])candidates?(?![\w-])",
+    "queries": r"(?<![\w-])quer(?:ies|y)(?![\w-])",
     "overlap similarity": r"\boverlap similarit(?:y|ies)\b|\boverlap cosine\b|\bS0\b",
-    "evidence": r"\bevidence\b",
-    "coverage": r"\bcoverage\b",
-    "certificate": r"\bcertificate\b",
-    "posterior": r"\bposterior\b",
+    "evidence": r"(?<![\w-])evidence(?![\w-])",
+    "coverage": r"(?<![\w-])coverage(?![\w-])",
+    "certificate": r"(?<![\w-])certificate(?![\w-])",
+    "posterior": r"(?<![\w-])posterior(?![\w-])",
 }
 WITHIN = (nodes.paragraph,)
 # Emphasis is what names of parameters become in docstrings.

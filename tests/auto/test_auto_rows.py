@@ -41,6 +41,18 @@ def test_the_least_error_wins(rows, monkeypatch, off, winner):
         np.testing.assert_allclose(done.similarity(), sc.complete(rows, method=winner).similarity())
 
 
+@pytest.mark.parametrize(("off", "winner"), [(0.0, "posterior"), (10.0, "smcnn")])
+def test_tables_with_few_features_are_judged_too(monkeypatch, off, winner):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 2)) @ rng.standard_normal((2, 6)) + 0.1 * rng.standard_normal((80, 6))
+    X[rng.random(X.shape) < 0.3] = np.nan
+    X = X[(~np.isnan(X)).sum(axis=1) > 1]
+    right = HoldoutResult.restricted
+    monkeypatch.setattr(HoldoutResult, "restricted", lambda self: right(self) + off)
+    done = sc.complete(X)
+    assert done.method == winner and set(errors(done)) == {"overlap", "smcnn", "posterior"}
+
+
 def test_overlap_is_taken_where_it_is_better_than_both(rows, monkeypatch):
     monkeypatch.setattr(
         HoldoutResult, "restricted", lambda self: np.ones((len(self.lost.scored), len(self.others))) * 9

@@ -1,5 +1,7 @@
 """Splitting: against the augmented Lagrangian, in both precisions, with penalties that do not fit, on hard problems."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from simcomplete._correlation.lagrangian import augmented
 from simcomplete._correlation.splitting import Memory, solve_by_splitting
 from simcomplete._correlation.weighted import Weighted
 from simcomplete._method.iterate import Limits
+from simcomplete.errors import NotConvergedWarning
 
 
 def problem(n, seed=0, spread=1.0, floor=0.0):
@@ -93,3 +96,21 @@ def test_values_far_beyond_correlations_next_to_an_unknown_one():
     A = np.array([[1.0, 285.0, -12.0], [285.0, 1.0, np.nan], [-12.0, np.nan, 1.0]])
     done = sc.nearest_correlation(A)
     np.testing.assert_allclose(done.matrix, np.outer([1, 1, -1], [1, 1, -1]), atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", [0, 3, 14])
+def test_weights_of_very_different_size_end_with_a_proof(seed):
+    """Where rounding ends the run, the best multiplier on the way is the proof, and the penalty does not grow on."""
+    n, rng = 10, np.random.default_rng(seed)
+    A = rng.uniform(-2, 2, (n, n))
+    H = rng.choice([0, 0.1, 1, 10], (n, n)) * rng.uniform(0.5, 1, (n, n))
+    A, H = (np.triu(M, 1) + np.triu(M, 1).T for M in ((A + A.T) / 2, H))
+    np.fill_diagonal(A, 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConvergedWarning)
+        repair = sc.nearest_correlation(A, weights=H, progress=False)
+    proof = repair.certificate
+    assert proof.objective == pytest.approx(np.sum((H * (repair.values - A)) ** 2), rel=1e-6, abs=1e-9)
+    assert np.linalg.eigvalsh(repair.values)[0] > -1e-9
+    assert proof.gap <= 1e-4 * proof.objective + 1e-5
+    assert repair.n_iter < 600

@@ -112,3 +112,30 @@ def test_bounds_of_tied_variables_hold_for_each_other():
     upper[1, 3] = upper[3, 1] = -0.4
     X = sc.nearest_correlation(A, fixed=held(5, _01=-1.0), upper=upper, progress=False).values
     assert X[0, 3] >= 0.4 - 1e-7 and X[1, 3] <= -0.4
+
+
+@pytest.mark.parametrize("away", [1e-15, 1e-12, 1e-9])
+def test_a_value_next_to_one_is_taken_for_it_and_told(away):
+    A = inconsistent(5, 6)
+    near = sc.nearest_correlation(A, fixed=held(6, _01=1 - away, _23=away - 1), progress=False)
+    exact = sc.nearest_correlation(A, fixed=held(6, _01=1.0, _23=-1.0), progress=False)
+    assert near.status.ok and near.n_iter < 20
+    np.testing.assert_allclose(near.values, exact.values, atol=2e-9)
+    assert "2 fixed entries are within 1e-09 of 1 or -1, and taken for it" in str(near.notes)
+    assert not exact.notes
+
+
+def test_a_value_next_to_one_stays_where_one_would_contradict_others():
+    A, F = inconsistent(6, 3), held(3, _01=1 - 1e-9, _02=0.5, _12=0.5 + 1e-6)  # 4e-5 apart is possible
+    repair = sc.nearest_correlation(A, fixed=F, progress=False)
+    assert repair.status.ok and not repair.notes
+    np.testing.assert_array_equal(repair.values[[0, 0, 1], [1, 2, 2]], F[[0, 0, 1], [1, 2, 2]])
+
+
+def test_a_covariance_next_to_that_of_its_deviations():
+    A, s = inconsistent(7, 4), np.array([1.0, 2.0, 0.5, 3.0])
+    C = A * np.outer(s, s)
+    F = held(4, _01=1 - 1e-12) * np.outer(s, s)
+    repair = sc.nearest_covariance(C, fixed=F, progress=False)
+    assert repair.status.ok and "1 fixed entry is within" in repair.notes[-1]
+    np.testing.assert_allclose(repair.values[1], 2 * repair.values[0], atol=1e-8)

@@ -45,6 +45,18 @@ def test_pairs_with_complete_fitted_rows_are_compared_with_the_truth(X, truth):
     assert recall == pytest.approx(sc.metrics.recall_at(S_hat, S, 10))
 
 
+def test_posterior_is_scored_by_its_own_similarities(X, truth):
+    model = sc.PosteriorCompleter(effort="fast").fit(truth[:80])
+    S0 = sc.overlap_similarity(np.vstack([truth[:80], X[80:]]))[80:, :80]
+    S, S_hat = sc.overlap_similarity(truth)[80:, :80], model.similarity(X[80:])
+    error = relative_error_scorer(pairs="fitted")(model, X[80:], truth[80:])
+    assert error == pytest.approx(-sc.metrics.relative_squared_error(S_hat, S0, S), rel=1e-9)
+    recall = recall_scorer(10, pairs="fitted")(model, X[80:], truth[80:])
+    assert recall == pytest.approx(sc.metrics.recall_at(S_hat, S, 10))
+    assert -1.0 < error < 0.0
+    assert -1.0 < hidden_value_scorer(0.5)(model, truth[80:]) < 0.0
+
+
 def test_recall_leaves_each_row_itself_out(X, truth):
     model = SMCNN(rank=10).fit(X[:80])
     V = model.transform(X[80:])

@@ -80,6 +80,7 @@ EQUIVALENT = [
     Equivalent("_posterior/similarities/wiener.py", 'n_q, "counts", 1.0)', "1.0", "", "counts are given here"),
     Equivalent("_posterior/extend.py", "model = ValueModel.fit(", "0", "", "any seed will do"),
     Equivalent("_posterior/extend.py", "rng, some, first = np.random.default_rng(0)", "0", "", "any seed will do"),
+    Equivalent("_posterior/same_rows/near_pairs.py", "np.where(top > 0, top, 1.0)", "1.0", "", "divides rows of zeros"),
     Equivalent("_posterior/same_rows/find.py", "many = np.flatnonzero", "1", "", "a row there once has no later one"),
     Equivalent(
         "_posterior/same_rows/learning.py",

@@ -149,7 +149,11 @@ TESTS = {
     "_result/summary": ["tests/result/test_known_store.py", "tests/result/test_summary.py"],
     "_result/store": ["tests/result/test_known_store.py", "tests/result/test_store.py", "tests/result/test_formats.py"],
     "_result/archive": ["tests/result/test_known_store.py", "tests/result/test_store.py"],
-    "_result/probabilities": ["tests/result/test_known_probabilities.py", "tests/result/test_probabilities.py"],
+    "_result/probabilities": [
+        "tests/result/test_known_probabilities.py",
+        "tests/result/test_probabilities.py",
+        "tests/result/test_searching.py",
+    ],
     "_result/pairs": ["tests/result/test_known_probabilities.py", "tests/result/test_probabilities.py"],
     "_result/thresholds": ["tests/result/test_known_probabilities.py", "tests/result/test_probabilities.py"],
     "_result/top": [

@@ -121,11 +121,24 @@ def test_what_probabilities_are_regressed_on():
     np.testing.assert_allclose(found, np.column_stack([x, [1, 1], (x + 5) ** 2 / 10, [0, np.log(2)], [4, -1]]))
 
 
-def test_of_few_queries_it_goes_half_way():
-    x = logit(np.tile(np.linspace(0.05, 0.95, 40), 99))
-    X, query = np.column_stack([x, np.ones(len(x))]), np.repeat(np.arange(99), 40)
-    steep = (np.arange(len(x)) % 20 < 20 * logistic(4 * x)).astype(float)
-    assert how_far(X, steep, query) == 0.5
+@pytest.mark.parametrize("slope", [1.0, 1.5, 4.0])
+def test_of_few_queries_it_goes_the_quarters_of_the_way_that_others_lose_least_by(slope):
+    x = logit(np.tile(np.linspace(0.05, 0.95, 40), 30))
+    X, query = np.column_stack([x, np.ones(len(x))]), np.repeat(np.arange(30), 40)
+    rng = np.random.default_rng(0)
+    y = (rng.random(len(x)) < logistic(slope * x + rng.normal(size=30)[query])).astype(float)
+    loss = np.zeros(5)
+    for fold in range(5):
+        seen, new = query % 5 != fold, query % 5 == fold
+
+        def penalised(b, seen=seen):
+            return np.sum(np.logaddexp(0, X[seen] @ b) - y[seen] * (X[seen] @ b)) + 0.5 * np.sum((b - [1, 0]) ** 2)
+
+        whole = X[new] @ scipy.optimize.minimize(penalised, [1.0, 0.0]).x
+        for i in range(5):
+            p = logistic(x[new] + i / 4 * (whole - x[new]))
+            loss[i] -= np.sum(np.log(np.where(y[new] == 1, p, 1 - p)))
+    assert how_far(X, y, query) == np.argmin(loss) / 4
 
 
 def test_places_from_draws_one_at_a_time():

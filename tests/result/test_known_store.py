@@ -115,6 +115,17 @@ def test_arrays_that_are_not_what_the_index_says(tmp_path, shape, dtype):
         read_archive(tmp_path / "a")
 
 
+@pytest.mark.parametrize("entry", [7, None, ["shape", "dtype", "sha256"], {"shape": [2], "dtype": "float64"}])
+def test_an_index_whose_arrays_are_not_described(tmp_path, entry):
+    write_archive(tmp_path / "a", {"signs": np.ones(2)}, {})
+    index = json.loads((tmp_path / "a" / "completion.json").read_text())
+    index["arrays"]["signs"] = entry
+    index["sha256"] = digest_of(index)
+    (tmp_path / "a" / "completion.json").write_text(json.dumps(index))
+    with pytest.raises(FileFormatError, match="an array has no shape"):
+        read_archive(tmp_path / "a")
+
+
 def test_an_index_of_something_else(tmp_path):
     for text in ("[1]", '{"format": "other"}'):
         (tmp_path / "completion.json").write_text(text)

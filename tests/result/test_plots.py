@@ -31,6 +31,10 @@ def done():
     return sc.complete(P, Q, method="posterior", progress=False)
 
 
+def test_widths_are_drawn_from_nothing_on(done):
+    assert done.plot_intervals().get_ylim()[0] == 0.0
+
+
 @pytest.mark.parametrize(
     ("S", "limits", "colours"),
     [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete.errors import InputError
+from simcomplete.errors import InputError, MemoryLimitError
 
 
 @pytest.fixture(scope="module")
@@ -82,3 +82,14 @@ def test_an_index_can_be_balanced():
     a, b = rows.search(5, order="balanced"), rows.search(5, order="balanced", index="faiss")
     np.testing.assert_array_equal(a.ids, b.ids)
     np.testing.assert_allclose(a.scores, b.scores)
+
+
+def test_ten_neighbours_unless_asked_otherwise(done):
+    assert done.search().ids.shape == (7, 10)
+
+
+def test_memory_of_draws_is_asked_for_beforehand(done, monkeypatch):
+    """Five draws of 2 x 3 similarities, three numbers of 8 bytes for each."""
+    monkeypatch.setenv("SIMCOMPLETE_MEMORY", str(8 * 3 * 5 * 2 * 3 - 1))
+    with pytest.raises(MemoryLimitError, match="5 draws"):
+        done.sample(5, ("queries", [0, 1]), [0, 1, 2])

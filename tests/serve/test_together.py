@@ -13,6 +13,7 @@ from serve.live import ask, running
 from simcomplete._serve.answers import Served
 from simcomplete._serve.app import Service
 from simcomplete._serve.journal import Journal
+from simcomplete._serve.server import open_service
 from simcomplete.estimators import PosteriorCompleter
 
 SECONDS, WRITERS, READERS = 2.0, 4, 3
@@ -27,6 +28,12 @@ def gaps(rng, n):
 
 def as_json(rows):
     return [[None if np.isnan(x) else float(x) for x in row] for row in rows]
+
+
+def close(service):
+    service.journal.close()
+    if service.served.in_store:
+        service.served.store.close()
 
 
 class Writer(threading.Thread):
@@ -85,11 +92,14 @@ class Reader(threading.Thread):
             self.answers += 1
 
 
-def test_what_many_do_at_once_is_what_they_were_told(tmp_path):
+@pytest.mark.parametrize("store", [None, "sqlite:{}/vectors.sqlite"])
+def test_what_many_do_at_once_is_what_they_were_told(tmp_path, store):
     model = PosteriorCompleter(effort="fast").fit(P, ids=[f"row {i}" for i in range(60)])
     Q = gaps(np.random.default_rng(9), 40)
     question = {"rows": as_json(Q), "k": 10, "payloads": True}
-    service = Service(Served.of(model), Journal(tmp_path / "changes.sqlite", "m", 5))
+    model.save(tmp_path / "m")
+    where = None if store is None else store.format(tmp_path)
+    service = open_service(tmp_path / "m", None, store=where)
     with running(service) as port:
         ends = time.monotonic() + SECONDS
         writers = [Writer(port, i, ends) for i in range(WRITERS)]
@@ -102,11 +112,11 @@ def test_what_many_do_at_once_is_what_they_were_told(tmp_path):
         assert [thread.wrong for thread in (*writers, *readers)] == [[]] * (WRITERS + READERS)
         assert all(reader.answers for reader in readers)
         answers = [ask(port, "POST", "/v1/search", question)[2]]
-    service.journal.close()
-    again = Service(Served.of(model), Journal(tmp_path / "changes.sqlite", "m", 5))
+    close(service)
+    again = open_service(tmp_path / "m", None, store=where)
     with running(again) as port:
         answers.append(ask(port, "POST", "/v1/search", question)[2])
-    again.journal.close()
+    close(again)
     # The same rows put into the fitted model at once, by nobody who has to wait for anybody.
     own = {key: value for writer in writers for key, value in writer.own.items()}
     model.partial_fit(np.array([row for row, _ in own.values()]), ids=list(own))

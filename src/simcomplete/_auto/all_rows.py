@@ -30,7 +30,8 @@ from simcomplete._types import Mask, Matrix
 from simcomplete.metrics import recall_at
 
 ROW_METHODS = ("overlap", "smcnn", "posterior")  # compared where every row may be incomplete
-MIN_COMMON = 10  # features that two rows had in common, for their similarity to be known well enough to judge by
+# Features that two rows had in common, for their similarity to be known well enough to judge by; half are enough.
+MIN_COMMON = 10
 MIN_PAIRS = 0.2  # of the pairs must have as many
 
 
@@ -53,7 +54,8 @@ class ScoredRows:
         before = lost.before()[used]
         known = (~np.isnan(before)).astype(np.float64)
         common = known[self.rows] @ known[self.cols].T
-        self.pairs: Mask = np.asarray((common >= MIN_COMMON) & (lost.scored[:, None] != others))
+        needed = min(MIN_COMMON, max(1, known.shape[1] // 2))
+        self.pairs: Mask = np.asarray((common >= needed) & (lost.scored[:, None] != others))
         self.truth = self._of(np.asarray(overlap_similarity(before, progress=False)))
         self.overlap = self._of(np.asarray(overlap_similarity(self.left, progress=False)))
 

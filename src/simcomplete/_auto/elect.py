@@ -16,8 +16,8 @@ from simcomplete._auto.holdout import (
     MIN_CANDIDATES,
     NUMBERS_FAILED,
     SHARED_FROM,
-    Row,
     SharedRun,
+    TrialRow,
     failed,
     hold_out,
     plan,
@@ -148,7 +148,7 @@ def _elect_for_rows(
         if scored is None:
             methods[-1].check_memory(problem, settings, own[methods[-1].name])
             return _run_usual(problem, settings, methods[-1], own[methods[-1].name])
-    table: list[Row] = []
+    table: list[TrialRow] = []
     for method in methods:
         try:
             if method.name in short:
@@ -230,7 +230,7 @@ def _run_usual(problem: Problem, settings: Settings, method: Method, own: dict[s
 def _run_best(
     problem: Problem,
     settings: Settings,
-    table: list[Row],
+    table: list[TrialRow],
     given: Mapping[str, Any],
     objective: str,
     by_posterior: Completion | None = None,

@@ -37,7 +37,7 @@ MIN_CANDIDATES = 8  # without which there is nothing to hide
 FLOPS = 2e10  # operations per second that a budget counts on; a slower machine takes longer, not another method
 NUMBERS_FAILED = (ArithmeticError, np.linalg.LinAlgError)
 FAILURES = (SimcompleteError, ValueError, *NUMBERS_FAILED)
-Row = dict[str, Any]  # of the table that a method is chosen from
+TrialRow = dict[str, Any]  # of the table that a method is chosen from
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def plan(
     budget: float,
     shared: Mapping[str, Any] | None = None,
     short: Mapping[str, str] | None = None,
-) -> tuple[dict[str, Row], dict[str, float]]:
+) -> tuple[dict[str, TrialRow], dict[str, float]]:
     """Rows of the methods that are not compared, and seconds of the others, cheapest first until the budget is spent.
 
     Sizes decide, not the clock. `short` has a note for every method that would not fit into memory, `shared` the
@@ -126,11 +126,11 @@ def score_all(
     methods: Sequence[Method],
     holdout: Holdout,
     own: Mapping[str, dict[str, Any]],
-    known: Mapping[str, Row],
+    known: Mapping[str, TrialRow],
     weights: Mapping[str, float],
     progress: bool | None,
     final: float = 0.0,
-) -> list[Row]:
+) -> list[TrialRow]:
     """Score the methods whose rows are not known; `final` is the seconds that the best may take on all data."""
     seconds = [0.0 if method.name in known else weights[method.name] for method in methods]
     share = (sum(seconds) + 1) / (sum(seconds) + final + 1)
@@ -140,7 +140,7 @@ def score_all(
     ]
 
 
-def score(method: Method, holdout: Holdout, own: dict[str, Any]) -> Row:
+def score(method: Method, holdout: Holdout, own: dict[str, Any]) -> TrialRow:
     """One method's row in the table."""
     start = time.perf_counter()
     try:
@@ -153,7 +153,7 @@ def score(method: Method, holdout: Holdout, own: dict[str, Any]) -> Row:
     return {**row(method, "", seconds), "error": error, "recall": recall}
 
 
-def row(method: Method, note: str = "", seconds: float = 0.0) -> Row:
+def row(method: Method, note: str = "", seconds: float = 0.0) -> TrialRow:
     """A row without a score."""
     return {"method": method.name, "error": None, "recall": None, "seconds": seconds, "note": note}
 

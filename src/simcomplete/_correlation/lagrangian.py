@@ -40,12 +40,17 @@ INNER = 30  # steps of Newton's method for one Z
 HALVINGS = 25  # of a step that does not lower the augmented Lagrangian
 PENALTY = 2.0  # c to begin with
 SLOW, FASTER = 0.3, 3.0  # c grows by the second where what is missed does not fall by the first
+SOLVED, IDLE = 30.0, 20  # times what was aimed at counts as minimal; steps without progress that end the run
 MOST_PENALTY = 1e6  # beyond, rounding decides
 
 
 @dataclass(frozen=True)
 class AugmentedPoint:
-    """X, the multiplier Z, the penalty c; what X misses being valid by, the gradient left, decompositions made."""
+    """X, the multiplier Z, the penalty c; what X misses being valid by, the gradient left, decompositions made.
+
+    `proof` is the multiplier with the largest bound so far, and `lower` that bound; `idle` counts steps since the least
+    deviation, `least`.
+    """
 
     X: Matrix
     Z: Matrix
@@ -53,6 +58,10 @@ class AugmentedPoint:
     missed: float
     slope: float
     made: int = 0
+    proof: Matrix | None = None
+    lower: float = -np.inf
+    least: float = np.inf
+    idle: int = 0
 
 
 @dataclass(frozen=True)
@@ -87,15 +96,28 @@ def augmented(
         aim = max(0.3 * tol, min(0.1 * here.missed, 1e-2))
         X, Z, slope, made = minimised(problem, here, aim)
         missed = float(np.max(np.abs(Z - here.Z))) / here.c
-        c = here.c if missed < SLOW * here.missed else min(FASTER * here.c, MOST_PENALTY)
-        return AugmentedPoint(X, Z, c, missed, slope, here.made + made)
+        # Where X is not minimal, for rounding, a larger c makes both worse.
+        kept = missed < SLOW * here.missed or slope > SOLVED * aim
+        c = here.c if kept else min(FASTER * here.c, MOST_PENALTY)
+        lower, deviation = problem.bound(Z), max(missed, slope)
+        proof, lower = (Z, lower) if lower > here.lower else (here.proof, here.lower)
+        idle = 0 if deviation < here.least else here.idle + 1
+        least = min(here.least, deviation)
+        return AugmentedPoint(X, Z, c, missed, slope, here.made + made, proof, lower, least, idle)
 
     def measure(here: AugmentedPoint) -> Facts:
-        facts = {"deviation": max(here.missed, here.slope), "decompositions": float(here.made)}
+        facts = {
+            "deviation": max(here.missed, here.slope),
+            "decompositions": float(here.made),
+            "idle": float(here.idle),
+        }
         wrong = violation(here.Z, problem.low - shift, problem.high - shift)
         return facts | ({"contradiction": wrong} if wrong > 0 else {})
 
     def stop(facts: Facts, recent: Any) -> Status | None:
+        if facts["idle"] > IDLE:
+            what = f"rounding leaves no further step; constraints are missed by up to {facts['deviation']:.1e}"
+            return Status("stalled", what, ok=False)
         return stop_at(tol)(facts, recent) if facts["iteration"] > 0 else None
 
     begin = AugmentedPoint(np.clip(X, problem.low, problem.high), Z, PENALTY, 1.0, 1.0)

@@ -49,7 +49,8 @@ def nearest_correlation(
         0 means unknown.
     fixed : array or frame of shape (n, n), optional
         Entries that must not change: True where an entry of A is fixed, or the fixed values with NaN elsewhere. A frame
-        may have some of the labels only. Variables with a fixed value of 1 or -1 get rows that are equal, or opposite.
+        may have some of the labels only. Variables with a fixed value of 1 or -1, or within 1e-9 of it
+        (noted), get rows that are equal, or opposite.
     lower, upper : float or array of shape (n, n), optional
         Bounds for entries off the diagonal, NaN where there is none; frames as above. If the method does not converge,
         it warns; the result is still valid, but bounds and fixed entries hold only approximately.
@@ -122,7 +123,7 @@ def repaired(given: Given, done: Solved, **more: Any) -> Repair:
         given.compared,
         done.status,
         done.proof,
-        given.notes,
+        (*given.notes, *done.notes),
         given.source.labels,
         done.n_iter,
         dual=done.dual,

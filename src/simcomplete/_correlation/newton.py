@@ -56,7 +56,7 @@ def newton(
     values: Matrix | None = None,
     start: Vector | Dual | None = None,
 ) -> tuple[Array, Run[Dual]]:
-    """Semismooth Newton method on the dual: some six eigendecompositions, quadratic at the end.
+    """Semismooth Newton method on the dual: four to six eigendecompositions, quadratic at the end.
 
     Parameters
     ----------

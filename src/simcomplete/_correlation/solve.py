@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,13 +19,19 @@ from simcomplete._correlation.psd import psd_part, with_diagonal
 from simcomplete._correlation.repair import Proof
 from simcomplete._correlation.singular import with_singular_block
 from simcomplete._correlation.splitting import solve_by_splitting
-from simcomplete._correlation.tied import Ties, entry_weights
+from simcomplete._correlation.tied import Ties, entry_weights, nearly_tied
 from simcomplete._correlation.weighted import Weighted
 from simcomplete._method.iterate import Limits
 from simcomplete._result.status import Status
 from simcomplete._types import Matrix, Vector
 from simcomplete.errors import InputError
 
+ROUNDING = 1e-12  # no entry is asked to be more exact, whatever the weight of its row
+SLOW = 1e-6  # from 1, that an entry may be held for multipliers to be huge
+PROVED, NOTHING = (
+    1e-6,
+    1e-12,
+)  # a gap so small, as a share or next to the largest weight, is an optimum, as any run ends
 BY_ELEMENT = 1e-8  # how exact an augmented Lagrangian is asked to be; Newton's method on the dual comes further
 
 
@@ -37,10 +44,15 @@ class Solved:
     status: Status
     n_iter: int
     dual: Vector | None
+    notes: tuple[str, ...] = ()
 
 
 def solve_nearest(given: Given, conditions: Constraints, tol: float, limits: Limits, start: Vector | None) -> Solved:
     """Solve by Newton's method on the dual, or where weights or bounds are by element, by splitting."""
+    exact = nearly_tied(given, conditions)
+    if exact is not None:
+        with contextlib.suppress(InputError):  # with the limits in their place others contradict: as given, then
+            return replace(solve_nearest(given, exact[0], tol, limits, None), notes=(exact[1],))
     ties = Ties.of(conditions.low, conditions.high) if conditions.held.any() or conditions.bounded else None
     if ties is not None:
         return by_fewer(given, conditions, ties, tol, limits)
@@ -80,7 +92,7 @@ def by_newton(given: Given, conditions: Constraints, tol: float, limits: Limits,
     G = A * size
     G[np.diag_indices(n)] = b
     if held is not None:  # which are met exactly at the end, and cost eigenvalues as much as they were missed by
-        tol = min(tol, BY_ELEMENT)
+        tol = tol_of_entries(tol, size)
     special = None if conditions.block is None else with_singular_block(G, b, conditions.block, tol, limits)
     y, run = special[:2] if special is not None else _dual(G, b, tol, limits, held, start)
     if run.status.code == "infeasible":
@@ -95,9 +107,17 @@ def by_newton(given: Given, conditions: Constraints, tol: float, limits: Limits,
     lower = run.best_facts["lower_bound"] if special is None else special[2]
     if held is not None and special is None:  # what held values differ from the matrix by
         lower += float(np.sum(np.square((A - given.values) * size)))
-    return _ended(
-        given.values * np.sqrt(top), X, objective, lower * top, run, None if special is not None else run.best.y
-    )
+    dual = None if special is not None else run.best.y
+    return slow_next_to_one(_ended(given.values * np.sqrt(top), X, objective, lower * top, run, dual), conditions)
+
+
+def slow_next_to_one(done: Solved, conditions: Constraints) -> Solved:
+    """What to do about entries held next to 1 or -1, if they are why a run made all its iterations."""
+    next_to = conditions.held & (np.abs(conditions.values) > 1 - conditions.floor - SLOW)
+    if done.status.ok or not next_to.any():
+        return done
+    advice = f"entries fixed within {SLOW:g} of 1 or -1 make this slow: give 1 or -1 itself there, or less"
+    return replace(done, status=replace(done.status, message=f"{done.status.message}; {advice}"))
 
 
 def by_active_set(given: Given, conditions: Constraints, tol: float, limits: Limits) -> Solved | None:
@@ -108,10 +128,10 @@ def by_active_set(given: Given, conditions: Constraints, tol: float, limits: Lim
         G, low, high = (given.values - a * np.eye(n)) * size, conditions.low * size, conditions.high * size
         return Bounded(G, root**2 * (1 - a), conditions.held, low, high, tol, limits)
 
-    exact = used = problem(conditions.floor, min(tol, BY_ELEMENT))  # bounds are met exactly at the end, as above
+    exact = used = problem(conditions.floor, tol_of_entries(tol, size))  # bounds are met exactly at the end, as above
     found = exact.from_empty_set()
     if found is None:
-        used = problem(inner_floor(conditions), BY_ELEMENT)
+        used = problem(inner_floor(conditions), tol_of_entries(BY_ELEMENT, size))
         found = used.from_splitting()
     if found is None:
         return None
@@ -124,6 +144,12 @@ def by_active_set(given: Given, conditions: Constraints, tol: float, limits: Lim
     objective = float(np.sum(np.square((X - given.values) * size))) * top
     lower = 2 * exact.weighted.bound(run.best.negative()) * top
     return _ended(given.values * np.sqrt(top), X, objective, lower, run, None)
+
+
+def tol_of_entries(tol: float, size: Matrix | float) -> float:
+    """What entries may miss their values by, times row weights, so that without these they miss them by tol at most."""
+    tol = min(tol, BY_ELEMENT)
+    return max(tol * float(np.min(size)), min(tol, ROUNDING))
 
 
 def inner_floor(conditions: Constraints) -> float:
@@ -154,17 +180,24 @@ def by_element(given: Given, conditions: Constraints, tol: float, limits: Limits
     tol = BY_ELEMENT if conditions.bounded or conditions.held.any() else max(tol, BY_ELEMENT)
     ended: Any
     X, Z, ended = solve_by_splitting(problem, given.values, np.zeros((n, n)), tol, limits)
+    proofs = [Z]  # every one is a proof, and the best is taken
     if ended.status.code == "max_iter":  # weights of very different size are slow to split
         point, ended = augmented(problem, X, Z, tol, limits)
         X, Z = point.X, point.Z
+        proofs += [Z] if point.proof is None else [Z, point.proof]
     if ended.status.code == "infeasible":
         raise contradiction(Z, conditions, given.source.labels)
     X = with_diagonal(psd_part(X - inside * np.eye(n))[0], np.full(n, 1 - inside)) + inside * np.eye(n)
     if ended.status.ok:  # else a valid matrix comes first, as above
         X = np.clip(X, conditions.low, conditions.high)
     X[np.diag_indices(n)] = 1.0
-    lower = Weighted(given.values, h2, conditions.low, conditions.high, a).bound(Z)
-    return _ended(given.values * top, X, 2 * problem.objective(X) * top**2, 2 * lower * top**2, ended, None)
+    wanted = Weighted(given.values, h2, conditions.low, conditions.high, a)
+    lower = max(wanted.bound(Z) for Z in proofs)
+    done = _ended(given.values * top, X, 2 * problem.objective(X) * top**2, 2 * lower * top**2, ended, None)
+    exact = not (conditions.bounded or conditions.held.any())  # then X is valid however the run ended
+    if exact and not done.status.ok and done.proof.gap <= max(PROVED * done.proof.objective, NOTHING * top**2):
+        return replace(done, status=replace(done.status, code="optimal", ok=True))
+    return done
 
 
 def _dual(G: Matrix, b: Vector, tol: float, limits: Limits, held: Any, start: Vector | None) -> tuple[Matrix, Any]:

@@ -25,6 +25,7 @@ from simcomplete._types import Mask, Matrix, Vector
 from simcomplete.errors import InputError
 
 ROUNDING = 4 * float(np.finfo(np.float64).eps)  # from 1, that an entry held at 1 may be
+NEARLY = 1e-9  # from 1, that an entry held may be to be taken for 1: multipliers would grow beyond what rounding leaves
 SLACK = 1e-10  # by which entries that must be the same may differ
 
 
@@ -128,6 +129,26 @@ class Ties:
         i, j = np.nonzero(entries)
         found[self.group[i], self.group[j]] = True
         return found
+
+
+def nearly_tied(given: Given, conditions: Constraints) -> tuple[Constraints, str] | None:
+    """The constraints with 1 or -1 where a held entry is next to it, and what is told of that; None where none is."""
+    if conditions.floor > 0 or conditions.block is not None:
+        return None
+    low = conditions.low
+    away = 1 - np.abs(low)
+    near = conditions.held & (away > ROUNDING) & (away <= NEARLY)
+    if not near.any():
+        return None
+    i, j = map(int, np.argwhere(near)[0])
+    count = int(np.sum(np.triu(near | near.T, 1)))
+    what = "1 fixed entry is" if count == 1 else f"{count} fixed entries are"
+    note = (
+        f"{what} within {NEARLY:g} of 1 or -1, and taken for it (the first, {place(given.source.labels, i, j)}, was "
+        f"{float(low[i, j])!r})"
+    )
+    exact, high = (np.where(near, np.sign(low), bound) for bound in (low, conditions.high))
+    return replace(conditions, low=exact, high=high), note
 
 
 def entry_weights(given: Given, conditions: Constraints) -> Matrix:

@@ -25,7 +25,7 @@ from simcomplete._result.new_queries import TakesQueries
 from simcomplete._result.probabilities import Probabilities
 from simcomplete._result.rows import refuse_two_readings, resolve_rows
 from simcomplete._result.searching import WithSearch
-from simcomplete._result.status import Status
+from simcomplete._result.status import COMPUTED, Status
 from simcomplete._result.summary import completion_html, rank_in_words, summary
 from simcomplete._result.validity import Validity, validate
 from simcomplete._rows.atomic import as_path
@@ -93,7 +93,7 @@ class Completion(WithSearch, Probabilities, WithValues, TakesQueries):
     method: str
     all_rows_are_queries: bool = False
     params: dict[str, Any] = field(default_factory=dict)
-    status: Status = field(default_factory=lambda: Status("computed", "computed directly"))
+    status: Status = COMPUTED
     history: list[dict[str, float]] = field(default_factory=list)
     certificate: Certificate | None = None
     evidence_source: Evidence | Callable[[], Evidence] | None = field(default=None, repr=False)

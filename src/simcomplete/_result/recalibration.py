@@ -16,7 +16,8 @@ STEPS = 25  # of Newton's method
 RIDGE = 1.0  # on coefficients, in pairs
 HALF = 0.5  # how far probabilities are moved towards what the regression says
 CLEARLY = 0.005  # by which part the whole way must lessen the loss of other queries, to be gone
-ENOUGH = 100  # simulated queries from which it can be learnt
+ENOUGH = 100  # simulated queries from which this can be told from two halves of them; of fewer, from fifths
+PARTS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the way, then
 
 
 def simulated_pairs(errors: RankedErrors, unit: Matrix) -> tuple[Matrix, Matrix]:
@@ -77,9 +78,11 @@ def regress(X: Matrix, y: Matrix) -> Matrix:
 
 
 def how_far(X: Matrix, y: Matrix, query: NDArray[np.int64]) -> float:
-    """How far to go towards the regression: the whole way where queries that it has not seen clearly gain by it.
+    """How far to go towards the regression, by its loss for queries that it has not seen.
 
-    Pairs are given with the number of their simulated query; from few queries it cannot be learnt.
+    Half way, and the whole way where queries clearly gain by it. From few queries the regression may be worse than
+    none, or may be all that helps: then any quarter of the way, by which the loss is least. Pairs are given with the
+    number of their simulated query.
 
     Examples
     --------
@@ -89,14 +92,17 @@ def how_far(X: Matrix, y: Matrix, query: NDArray[np.int64]) -> float:
     >>> how_far(X, right, query), how_far(X, steep, query)
     (0.5, 1.0)
     """
-    if query.max() + 1 < ENOUGH:
-        return HALF
-    loss = np.zeros(2)
-    for odd in (False, True):
-        mine = query % 2 == odd
+    few = query.max() + 1 < ENOUGH
+    ways = PARTS if few else (HALF, 1.0)
+    folds, loss = 5 if few else 2, np.zeros(len(ways))
+    for fold in range(folds):
+        mine = query % folds == fold
         whole = X[mine] @ regress(X[~mine], y[~mine])
-        for i, x in enumerate(((1 - HALF) * X[mine, 0] + HALF * whole, whole)):
+        for i, far in enumerate(ways):
+            x = (1 - far) * X[mine, 0] + far * whole
             loss[i] += np.sum(np.logaddexp(0, x) - y[mine] * x)
+    if few:
+        return ways[int(np.argmin(loss))]
     return 1.0 if loss[1] < (1 - CLEARLY) * loss[0] else HALF
 
 

@@ -35,3 +35,6 @@ class Status:
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
         return asdict(self)
+
+
+COMPUTED = Status("computed", "computed directly")  # of what takes no iterations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from simcomplete.errors import InputError
 from simcomplete.estimators import PosteriorCompleter, PosteriorImputer
 from simcomplete.estimators._ids import RowIds
 
-KEPT_COPIES = 4  # of the candidates: rows, unit rows, their squares, and what it takes to make them
+KEPT_COPIES = 4  # of the candidates: rows, unit rows, those in float32, and what it takes to make them
 MOST_MEMORY = 0.5  # of what is free, for them
 
 
@@ -44,6 +44,7 @@ class Served:
     names: list[str] | None = None
     shape: tuple[int, int] | None = None
     payloads: dict[Any, Any] = field(default_factory=dict)
+    in_store: ClassVar[bool] = False  # whether rows are read from a store, from which they may just have been removed
 
     @classmethod
     def of(cls, model: Any, shape: Any = None, payloads: dict[Any, Any] | None = None, *, keep: bool = True) -> Served:
@@ -190,6 +191,9 @@ class Served:
     def settled(self) -> Served:
         """What is served from now on, after a change was recorded."""
         return self
+
+    def remove(self, gone: list[Any]) -> None:
+        """Let go of candidates, once nobody is told of them any more."""
 
     def candidates(self) -> PosteriorCompleter:
         """The model, if it has candidates."""

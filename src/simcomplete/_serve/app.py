@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -61,6 +62,7 @@ class Service:
             served = served.changed(known.rows, known.ids, known.payloads, gone) if known.ids or gone else served
         self.served = served
         self.batches: Batches | None = None
+        self._removing = threading.Lock()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="writer")
 
     def answer(self, question: tuple[Any, ...], served: Served, rows: NDArray[np.float64]) -> dict[str, Any]:
@@ -68,7 +70,7 @@ class Service:
         name, *rest = question
         with np.errstate(all="ignore"):  # of values near the largest numbers; what is not finite is answered as null
             try:
-                found: dict[str, Any] = getattr(served, name)(rows, *rest)
+                found = self._found(served, name, rows, *rest)
             except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
                 if isinstance(error, SimcompleteError) or not np.nanmax(np.abs(rows), initial=0.0) > HUGE:
                     raise
@@ -76,6 +78,16 @@ class Service:
                     f"values beyond {HUGE:g} are too large to compute with here; leave them out"
                 ) from error
         return found
+
+    def _found(self, served: Served, name: str, rows: NDArray[np.float64], *rest: Any) -> dict[str, Any]:
+        """An answer; where rows that it reads were removed from a store meanwhile, that of the model without them."""
+        try:
+            return getattr(served, name)(rows, *rest)  # type: ignore[no-any-return]
+        except SimcompleteError:
+            if not served.in_store:
+                raise
+        with self._removing:  # nothing is removed now
+            return getattr(self.served, name)(rows, *rest)  # type: ignore[no-any-return]
 
     async def ask(self, question: tuple[Any, ...], rows: NDArray[np.float64]) -> dict[str, Any]:
         """Answer together with other requests."""
@@ -100,7 +112,9 @@ class Service:
         assert self.journal is not None  # as change has looked
         changed = self.served.changed(rows, ids, payloads, gone)
         self.journal.record(rows, ids, payloads, gone)
-        self.served = changed.settled()
+        self.served, before = changed.settled(), self.served
+        with self._removing:  # what nobody is told of any more
+            before.remove(gone)
         return len(self.served.ids)
 
     async def search(self, request: Request) -> Response:

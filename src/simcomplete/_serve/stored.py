@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,6 @@ from simcomplete._serve.journal import Recorded
 from simcomplete.errors import SimcompleteError, StoreError
 from simcomplete.stores import Attached, VectorStore
 from simcomplete.stores._attached import without_rows
-
-TRIES = 3  # of a search, while rows that it finds are being removed
 
 
 class StoredPayloads(Mapping[Any, Any]):
@@ -43,7 +41,8 @@ class StoredServed(Served):
     """A served model whose rows and payloads are read from a store, and changed there."""
 
     store: Any = None
-    pending: tuple[tuple[Any, ...], tuple[Any, ...]] = ((), ())  # ids put and removed, which the store does not know
+    pending: tuple[Any, ...] = ()  # ids put, which the store does not know
+    in_store: ClassVar[bool] = True
 
     @classmethod
     def attached(cls, served: Served, store: VectorStore, recorded: Recorded) -> StoredServed:
@@ -66,24 +65,27 @@ class StoredServed(Served):
         known = {each.name: getattr(served, each.name) for each in fields(served)}
         return cls(**{**known, "model": light, "payloads": StoredPayloads(store)}, store=store)
 
-    def search(self, X: NDArray[np.float64], *others: Any) -> dict[str, Any]:
-        """The nearest candidates of rows; once more where one that was found has been removed meanwhile."""
-        for _ in range(TRIES - 1):
-            try:
-                return super().search(X, *others)
-            except SimcompleteError:
-                continue
-        return super().search(X, *others)
+    def _payloads_of(self, ids: NDArray[Any]) -> NDArray[Any]:
+        """All at once; one that has been removed meanwhile is an error."""
+        keys = [key for key in dict.fromkeys(ids.ravel().tolist()) if key is not None]
+        notes = dict(zip(keys, self.store.get(keys).payloads, strict=True))
+        found = np.empty(ids.shape, dtype=object)
+        for place, key in np.ndenumerate(ids):
+            found[place] = None if key is None else notes[key].get("payload")
+        return found
 
     def changed(self, rows: NDArray[np.float64], ids: list[Any], payloads: list[Any], gone: list[Any]) -> Served:
         """The same with candidates put and removed; the store follows when it is settled."""
         made = Served.changed(replace(self, payloads={}), rows, ids, payloads, gone)
-        return replace(made, pending=(tuple(ids), tuple(gone)))  # type: ignore[call-arg]
+        return replace(made, pending=tuple(ids))  # type: ignore[call-arg]
 
     def settled(self) -> StoredServed:
-        """Bring what has changed to the store, and let go of the rows."""
-        put, gone = self.pending
+        """Bring what was put to the store, and let go of the rows."""
+        put = self.pending
         Attached(self.model, self.store).put_rows(put, [self.payloads.get(key) for key in put])
-        self.store.delete(gone)
         without_rows(self.model, self.store, changing=True)
-        return replace(self, payloads=StoredPayloads(self.store), pending=((), ()))  # type: ignore[arg-type]
+        return replace(self, payloads=StoredPayloads(self.store), pending=())  # type: ignore[arg-type]
+
+    def remove(self, gone: list[Any]) -> None:
+        """Remove candidates from the store, once no new search finds them."""
+        self.store.delete(gone)

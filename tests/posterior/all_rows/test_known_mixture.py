@@ -7,7 +7,7 @@ import pytest
 from factor_rows import NAN, drawn
 
 from simcomplete._method.iterate import Limits
-from simcomplete._posterior.all_rows import mixture
+from simcomplete._posterior.all_rows import member_fits, mixture
 from simcomplete._posterior.all_rows.hidden_values import HiddenValues
 from simcomplete._posterior.all_rows.members import OverRows
 from simcomplete._posterior.all_rows.mixture import MemberFits, auto_rank, mix_rows
@@ -155,7 +155,7 @@ def test_after_a_run_was_cut_short_other_members_take_one_step_each(monkeypatch)
         code = "interrupted" if len(asked) == 2 else "converged"
         return "factors", SimpleNamespace(status=Status(code, "stopped", ok=False))
 
-    monkeypatch.setattr(mixture, "fit", noted)
+    monkeypatch.setattr(member_fits, "fit", noted)
     fits = MemberFits(Limits(max_iter=9), RowsSetting("unit", "fa", 3), 3)
     for _ in range(4):
         assert fits._fit(None, 3, "fa", Limits(max_iter=9), None) == "factors"

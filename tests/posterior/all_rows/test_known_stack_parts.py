@@ -67,6 +67,22 @@ def test_the_slope_of_variances_is_that_of_the_errors_and_at_most_one(slope):
     assert found == pytest.approx(min(slope, 1.0), abs=0.1)
 
 
+def test_the_slope_has_no_gradient_left():
+    """Few values, not spread evenly: sums of (ratio / expected - 1) and of that times t are 0, ratios at most 25."""
+    rng = np.random.default_rng(1)
+    t = rng.exponential(size=60)
+    ratios = np.exp(0.4 * t) * rng.chisquare(1, 60)
+    ratios[:2] *= 100
+
+    def gradient(found):
+        gap = np.minimum(ratios / np.exp(found[0] + found[1] * t), 25) - 1
+        return [gap.sum(), gap @ t]
+
+    expected = scipy.optimize.root(gradient, [np.log(ratios.mean()), 0.0]).x
+    assert (ratios / np.exp(expected[0] + expected[1] * t)).max() > 25
+    assert variance_slope(ratios, t) == pytest.approx(expected[1], abs=1e-3)
+
+
 # The tilt
 
 

@@ -25,6 +25,7 @@ def rows(seed, n_p=60, n_q=8, d=7, missing=0.5):
     return P, Q
 
 
+@pytest.mark.filterwarnings("ignore:all rows are nearly equal")  # as some of two features are
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6), n_p=st.integers(2, 70), n_q=st.integers(1, 6), d=st.integers(1, 9), data=st.data())
 def test_valid_in_all_five_senses_whatever_comes(seed, n_p, n_q, d, data):
@@ -214,8 +215,8 @@ def test_similarities_alone(digits, hide, tmp_path):
 
 @pytest.fixture(scope="module")
 def pictures(digits):
-    """Digits as pictures of 28 x 28: 784 features, far more than candidates."""
-    return np.stack([zoom(row.reshape(8, 8), 3.5, order=1, grid_mode=True, mode="nearest").ravel() for row in digits])
+    """Digits as pictures of 20 x 20: 400 features, four times as many as candidates."""
+    return np.stack([zoom(row.reshape(8, 8), 2.5, order=1, grid_mode=True, mode="nearest").ravel() for row in digits])
 
 
 @every_effort
@@ -224,7 +225,7 @@ def pictures(digits):
 def test_few_candidates_and_whole_regions_missing_do_no_harm(pictures, effort, pattern, missing):
     # Plain Gaussian conditioning loses to the overlap similarity here.
     P, whole = pictures[:100], pictures[100:160]
-    Q = sc.masks.apply(whole, getattr(sc.masks, pattern)(whole, missing=missing, shape=(28, 28)))
+    Q = sc.masks.apply(whole, getattr(sc.masks, pattern)(whole, missing=missing, shape=(20, 20)))
     S0, truth = (sc.overlap_similarity(np.vstack([P, rest]))[100:, :100] for rest in (Q, whole))
     S = sc.complete(P, Q, method="posterior", effort=effort).similarity("queries", "candidates")
     assert sc.metrics.relative_squared_error(S, S0, truth) < 1

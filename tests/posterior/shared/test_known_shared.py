@@ -203,8 +203,8 @@ def test_uncertainty_and_what_the_diagonal_lacks():
     assert lack[0] == lack[2] == 0.0
     # Rounding is up to 4 d eps: 8 eps of rows with two features.
     eps = np.finfo(np.float64).eps
-    assert diagonal_deficit(np.array([[np.sqrt(1 - 6 * eps), 0.0]]))[0] == 0.0
-    assert diagonal_deficit(np.array([[np.sqrt(1 - 11 * eps), 0.0]]))[0] > 0.0
+    assert diagonal_deficit(np.array([[np.sqrt(1 - 8 * eps), 0.0]]))[0] == 0.0
+    assert diagonal_deficit(np.array([[np.sqrt(1 - 9 * eps), 0.0]]))[0] > 0.0
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e300, 1e-300])

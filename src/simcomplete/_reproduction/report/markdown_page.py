@@ -60,7 +60,7 @@ def render_findings(
     """Write the page."""
     parts = [PAGE_START]
     if overview is not None:
-        parts += [f"![{overview.alt()}](reproduction/{NAME}.svg)\n"]
+        parts += [f"![{overview.alt()}](reproduction/{NAME}.svg)\n", f"*{overview.alt()}*\n"]
     if findings:
         parts += ["## Which claims hold\n", "| claim | holds | our results | command |", "|---|---|---|---|"]
         for one in sorted(findings, key=lambda one: (one.holds is None, one.holds is False)):

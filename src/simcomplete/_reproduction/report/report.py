@@ -99,7 +99,7 @@ class Report:
         for table in [part for one in self.tables[protocol.name] for part in split_table(one)]:
             parts += [table_markdown(with_links(table, protocol.methods)), ""]
         for figure in self.figures[protocol.name]:
-            parts += [f"![{figure.alt()}]({figure.name}.svg)", ""]
+            parts += [f"![{figure.alt()}]({figure.name}.svg)", "", f"*{figure.alt()}*", ""]
         return "\n".join(parts)
 
 
