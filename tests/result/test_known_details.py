@@ -14,6 +14,7 @@ from simcomplete._result.intervals import IntervalModel, RankedErrors
 from simcomplete._result.layout_values import Value
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.recalibration import how_far, logistic, logit
+from simcomplete._result.search import without_columns
 from simcomplete._rows.table import HeldRows
 from simcomplete._similarity.exact import CandidateRows
 from simcomplete._similarity.measure import Measure
@@ -170,3 +171,12 @@ def test_intervals_are_drawn_of_queries_alone():
     for rows in ([0], [0, 51]):
         with pytest.raises(InputError, match="give queries as rows"):
             done.plot_intervals(rows)
+
+
+@pytest.mark.parametrize("absent", [[-1, 2], [1, 7], []])
+def test_columns_outside_of_a_block_are_left_alone(absent):
+    block = np.ones((2, 4))
+    found = without_columns(block.copy(), np.array(absent, dtype=np.int64))
+    expected = block.copy()
+    expected[:, [c for c in absent if 0 <= c < 4]] = -np.inf
+    np.testing.assert_array_equal(found, expected)

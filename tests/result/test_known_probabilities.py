@@ -14,7 +14,6 @@ from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.pairs import OPEN, Pairs, edge_estimates, joint_levels, places_among, sampled, share_beyond
 from simcomplete._result.probabilities import regression_of
 from simcomplete._result.recalibration import how_far, logistic, logit, of_place, of_threshold, regress, simulated_pairs
-from simcomplete._result.search import without_columns
 from simcomplete._result.thresholds import known_regression, threshold_regression
 from simcomplete._result.top import TopDraws
 from simcomplete.errors import InputError
@@ -293,12 +292,3 @@ def test_both_halves_of_the_queries_are_asked():
 
     assert far(steep, steep) == 1.0
     assert far(right, steep) == far(steep, right) == 0.5  # one half alone would say so, and the other would not
-
-
-@pytest.mark.parametrize("absent", [[-1, 2], [1, 7], []])
-def test_columns_outside_of_a_block_are_left_alone(absent):
-    block = np.ones((2, 4))
-    found = without_columns(block.copy(), np.array(absent, dtype=np.int64))
-    expected = block.copy()
-    expected[:, [c for c in absent if 0 <= c < 4]] = -np.inf
-    np.testing.assert_array_equal(found, expected)
