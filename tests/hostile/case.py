@@ -17,8 +17,7 @@ ROOT = Path(__file__).parents[2]
 REFUSED = ("InputError", "FileFormatError", "MemoryLimitError", "DiskFullError")
 MEMORY_MIB = 200.0
 SECONDS = 2.0  # of the processor: about one, and as much again for a machine with other work
-# So that a case that fails does not take the machine with it.
-ADDRESS_SPACE = 12 * 2**30
+ADDRESS_SPACE = 12 * 2**30  # so that a case that fails does not take the machine with it
 
 
 @dataclass(frozen=True)

@@ -141,7 +141,7 @@ TESTS = {
     "_result/search": [
         "tests/result/test_known_results.py",
         "tests/result/test_known_result_blocks.py",
-        "tests/result/test_known_probabilities.py",
+        "tests/result/test_known_details.py",
         "tests/result/test_unobserved.py",
     ],
     "_result/rows": ["tests/result/test_rows.py"],
@@ -151,11 +151,12 @@ TESTS = {
     "_result/archive": ["tests/result/test_known_store.py", "tests/result/test_store.py"],
     "_result/probabilities": [
         "tests/result/test_known_probabilities.py",
+        "tests/result/test_known_thresholds.py",
         "tests/result/test_probabilities.py",
         "tests/result/test_searching.py",
     ],
     "_result/pairs": ["tests/result/test_known_probabilities.py", "tests/result/test_probabilities.py"],
-    "_result/thresholds": ["tests/result/test_known_probabilities.py", "tests/result/test_probabilities.py"],
+    "_result/thresholds": ["tests/result/test_known_thresholds.py", "tests/result/test_probabilities.py"],
     "_result/top": [
         "tests/result/test_known_details.py",
         "tests/result/test_known_probabilities.py",
@@ -164,6 +165,7 @@ TESTS = {
     "_result/recalibration": [
         "tests/result/test_known_details.py",
         "tests/result/test_known_probabilities.py",
+        "tests/result/test_known_thresholds.py",
         "tests/result/test_probabilities.py",
     ],
     "_result/views": [
@@ -174,6 +176,7 @@ TESTS = {
     "_result/intervals": [
         "tests/result/test_known_details.py",
         "tests/result/test_known_probabilities.py",
+        "tests/result/test_known_thresholds.py",
         "tests/result/test_probabilities.py",
         "tests/result/test_known_results.py",
     ],
