@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 from simcomplete._posterior.candidates.conditional import ConditionalMeans, Queries
 from simcomplete._posterior.candidates.moments import Space
 from simcomplete._posterior.candidates.source import NeighbourRows
-from simcomplete._posterior.candidates.source_first import LEAST_LIFT, lift_likely, mixed, ranked_first
+from simcomplete._posterior.candidates.source_first import (
+    LEAST_LIFT,
+    length_of_incomplete,
+    lift_likely,
+    mixed,
+    ranked_first,
+)
 from simcomplete._posterior.shared.copy_classes import (
     FEATURES,
     KINDS,
@@ -200,7 +206,7 @@ class CopyDetector:
         if len(some):
             mixing, (e, near_places, _) = likely[some], agreement.some(some)
             u[mixing] = mixed(u[mixing], p[mixing].sum(axis=1), e, near_places, raw, observed[some], tail)
-            length[mixing] = np.minimum(np.sqrt(np.sum(u[mixing] ** 2, axis=1)), 1.0)
+            length[mixing] = length_of_incomplete(u[mixing])
         some, sources = np.flatnonzero(~first & (most > LEAST_LIFT)), agreement.places[:, 0]
         if len(some):
             place = likely[some]

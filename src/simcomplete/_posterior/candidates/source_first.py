@@ -23,6 +23,11 @@ AT_A_TIME = 2**22  # bytes of neighbours
 LONGEST = 1 - 1e-9  # vector of a row that is not complete
 
 
+def length_of_incomplete(u: Matrix) -> Matrix:
+    """Lengths of vectors of incomplete rows: below 1, which is that of complete ones, also where rounding says 1."""
+    return np.asarray(np.minimum(np.sqrt(np.sum(u**2, axis=-1)), LONGEST))
+
+
 def mixed(
     u: Matrix, p: Matrix, distances: Matrix, places: NDArray[np.int64], rows: Matrix, observed: Mask, tail: float
 ) -> Matrix:
@@ -77,7 +82,7 @@ def lift_likely(
     for some in row_blocks(len(u), 8 * places.shape[1] * u.shape[1], AT_A_TIME):
         out[some] = lifted(u[some], unit[first[some]], unit[places[some]], MOST_LIFT * weight[some], LITTLE_MORE)
     moved = np.flatnonzero((out != u).any(axis=1))
-    sizes[moved] = np.minimum(np.sqrt(np.sum(out[moved] ** 2, axis=1)), 1.0)
+    sizes[moved] = length_of_incomplete(out[moved])
     return out, sizes
 
 
@@ -97,7 +102,7 @@ def ranked_first(u: Matrix, length: float, source: Matrix, neighbours: Matrix, s
     if raised is not None:
         return raised, length  # no more is known of the row than before: its length stays
     (moved,) = lifted(u[None], source[None], neighbours[None], np.array([MOST_MOVED]), LITTLE_MORE)
-    return moved, min(float(np.sqrt(moved @ moved)), 1.0)
+    return moved, float(length_of_incomplete(moved))
 
 
 def lifted(u: Matrix, source: Matrix, neighbours: Matrix, most: Matrix, margin: float = 1.0) -> Matrix:
