@@ -29,6 +29,19 @@ def test_the_same_row_by_row(fitted):
         np.testing.assert_allclose(model.probability(one, above=0.8)[0], p[row], atol=1e-9)
 
 
+def test_all_that_a_result_says(fitted):
+    model, Q, X = fitted
+    done = sc.complete(X[:400], Q, method="posterior", effort="fast")
+    answers = {
+        "quantile": (model.quantile(Q, 0.25), done.quantile(0.25)),
+        "std": (model.std(Q), done.std()),
+        "top_probability": (model.top_probability(Q, 5), done.top_probability(5)),
+        "sample": (model.sample(Q, 3, random_state=1), done.sample(3, random_state=1)),
+    }
+    for name, (by_model, by_result) in answers.items():
+        np.testing.assert_allclose(by_model, by_result, atol=1e-9, err_msg=name)
+
+
 def test_coverage(fitted):
     model, Q, X = fitted
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)

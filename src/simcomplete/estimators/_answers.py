@@ -118,6 +118,72 @@ class PosteriorAnswers:
         """
         return self._answer(X).probability(above)  # type: ignore[no-any-return]
 
+    def quantile(self: Any, X: Any, p: float) -> NDArray[Any]:
+        """Return the `p` quantile of the true similarities of new rows with the candidates.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_new, n_features)
+            Rows with NaN where a value is missing.
+        p : float
+            Between 0 and 1.
+
+        Returns
+        -------
+        array of shape (n_new, n_samples)
+        """
+        return np.asarray(self._answer(X).quantile(p))
+
+    def std(self: Any, X: Any) -> NDArray[np.float64]:
+        """Return the standard deviation of true similarities around their expectation.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_new, n_features)
+            Rows with NaN where a value is missing.
+
+        Returns
+        -------
+        array of shape (n_new, n_samples)
+        """
+        return self._answer(X).std()  # type: ignore[no-any-return]
+
+    def top_probability(self: Any, X: Any, k: int = 10) -> NDArray[np.float64]:
+        """Return the probability that candidates are truly among the `k` most similar of new rows.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_new, n_features)
+            Rows with NaN where a value is missing.
+        k : int
+            How many count.
+
+        Returns
+        -------
+        array of shape (n_new, n_samples)
+            As `Completion.top_probability`.
+        """
+        return self._answer(X).top_probability(k)  # type: ignore[no-any-return]
+
+    def sample(self: Any, X: Any, n: int, *, random_state: Any = 0) -> NDArray[np.float64]:
+        """Draw random values of the true similarities of new rows with the candidates.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_new, n_features)
+            Rows with NaN where a value is missing.
+        n : int
+            How many draws.
+        random_state : int, Generator or None
+            Seed.
+
+        Returns
+        -------
+        array of shape (n, n_new, n_samples)
+            As `Completion.sample`.
+        """
+        return self._answer(X).sample(n, random_state=random_state)  # type: ignore[no-any-return]
+
     def match(self: Any, X: Any) -> Match:
         """Return the candidate that each new row may be a copy of, and how likely it is.
 
