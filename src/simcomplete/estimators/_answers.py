@@ -18,7 +18,7 @@ from simcomplete._result.pairs import sampled
 from simcomplete._result.probabilities import check_threshold
 from simcomplete._result.search import Neighbours, among, check_k
 from simcomplete._result.searching import found_probability
-from simcomplete._result.thresholds import known_regression
+from simcomplete._result.thresholds import known_correction
 from simcomplete._result.unobserved import unanswered, without_certainty
 from simcomplete._rows.derived import UnitRows
 from simcomplete._rows.xp import to_numpy, top_k
@@ -229,7 +229,7 @@ class PosteriorAnswers:
         if len(blind):
             facts = without_certainty(facts, n + blind, n)
         done = Completion(SymmetricMatrix(factor=factor, diagonal=deficit, unit=True), n, "posterior", **facts)
-        return done._with_regressions(model.regressions)
+        return done._with_corrections(model.corrections)
 
     def _nearest(
         self: Any, u: NDArray[Any], unit: Any, k: int, bounds: tuple[float, float] | None = None
@@ -276,5 +276,5 @@ class PosteriorAnswers:
             rows = self._changes.model(self._model).unit
             return to_numpy(take(rows, sampled(rows.shape[0])))
 
-        regression = known_regression(self._model.regressions, errors, above, unit)
-        return found_probability(errors, found, above, regression)
+        correction = known_correction(self._model.corrections, errors, unit)
+        return found_probability(errors, found, above, correction)
