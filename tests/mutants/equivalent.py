@@ -53,6 +53,7 @@ EQUIVALENT = [
     Equivalent(KRYLOV, "seed: int = 0", "0", "", "any seed will do"),
     Equivalent(ROUTES, "seed: int = 0", "0", "", "any seed will do"),
     Equivalent("_spectral/certify_passes.py", "seed: int = 0", "0", "", "any seed will do"),
+    Equivalent("_spectral/certify_passes.py", "if rank < int(reduced.small.shape", "0", "", "the matrix is square"),
     Equivalent("_spectral/solvers/exact.py", "seed: int = 0", "0", "", "any seed will do"),
     Equivalent(
         KRYLOV,

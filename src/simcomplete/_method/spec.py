@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -49,13 +49,14 @@ COLUMNS = (
 )
 
 
-class Sizes(NamedTuple):
-    """What decides how long a method takes, and how much memory.
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes that a method's time and memory depend on.
 
-    `form` says what was given: candidates and queries, rows of which every one may be incomplete (the complete ones
-    count as candidates), or similarities (then d is 0). `missing` is the share of values that incomplete rows lack,
-    `written` whether the factor goes to a file, `rank_given` whether the caller set the rank, `by_block` whether rows
-    stay outside memory.
+    `form` is the form of the problem: candidates and queries, rows of which every one may be incomplete (the complete
+    ones count as candidates), or similarities (then `d` is 0). `missing` is the share of values that are missing in
+    incomplete rows, `written` says whether the factor goes to a file, `rank_given` whether the caller set the rank,
+    `by_block` whether the rows stay outside memory, and `n` is the number of all rows.
     """
 
     n_candidates: int
@@ -67,6 +68,10 @@ class Sizes(NamedTuple):
     written: bool = False
     rank_given: bool = True
     by_block: bool = False
+    n: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", self.n_candidates + self.n_queries)
 
     @classmethod
     def of(cls, problem: Problem, settings: Settings) -> Sizes:
@@ -84,11 +89,6 @@ class Sizes(NamedTuple):
                 whole, n - whole, d, rank, "rows", missing, rank_given=given, by_block=read_by_block(problem.rows)
             )
         return cls(n_p, n - n_p, 0, rank, "similarities", rank_given=given)
-
-    @property
-    def n(self) -> int:
-        """Candidates and queries."""
-        return self.n_candidates + self.n_queries
 
     def rank_or(self, default: int) -> int:
         """The rank the caller set, or a method's own default."""
