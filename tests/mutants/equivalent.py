@@ -144,6 +144,7 @@ EQUIVALENT = [
     Equivalent("_result/frames.py", "n_candidates: int = 0", "0", "", "without queries the numbers are the same"),
     Equivalent("_result/top.py", "LEVELS_HELD = 2**24", "24", "", "from when on memory is saved"),
     Equivalent(VALIDITY, "psd.ok and S.bounds is None", "S.bounds is None", "", "PSD: largest on the diagonal"),
+    Equivalent(VALIDITY, "deficit = xp.where(own < 0.75", "0.75", "(1.5)", "unit rows lack only what rounding took"),
     Equivalent(VALIDITY, "r = int(F.shape[1])", "1", "", "how many rows are looked at together"),
     Equivalent(VALIDITY, "side = max(1, min(isqrt", "32", "", "how many rows are looked at together"),
     Equivalent(OBJECTIVE, "s = np.maximum(s, 0.0)", "s = np.maximum(s, 0.0)", "", "takes out rounding alone"),
