@@ -27,7 +27,9 @@ MOVED = 0.01  # of an error: beyond this a trial is counted as moved
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.results.moved", description="This version and an older.")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.results.moved", description="This version and an older."
+    )
     parser.add_argument("revision", help="of the older version, as git knows it")
     parser.add_argument("--again", type=int, default=0, metavar="N", help="draw N trials and run them now")
     parser.add_argument("--seed", type=int, default=0, help="of the draw (0)")

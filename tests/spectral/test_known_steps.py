@@ -169,7 +169,7 @@ def test_objective_and_gradient_with_and_without_a_product_at_hand():
 
 @pytest.mark.parametrize(("step", "certain"), [(0.2495, False), (0.2505, True)])
 def test_a_fixed_step_is_said_not_to_settle_only_where_that_is_certain(step, certain):
-    """With eigenvalue 3 and weight 4 the curvature at the optimum is at least 8 * 3 - 4 * 4 = 8: steps of 1/4 and more."""
+    """Curvature at the optimum is at least 8 * 3 - 4 * 4 = 8 for eigenvalue 3 and weight 4: the limit is 2/8."""
     here = SpectralProblem(DenseSimilarity(np.diag([3.0, 1.0])), NuclearMinusFrobenius(), weight=4.0, rank=1)
     _, run = descend(here, DescentSettings(Limits(max_iter=1), start=np.array([[1.0], [0.5]])), step=step)
     assert run.status.code == "max_iter"
