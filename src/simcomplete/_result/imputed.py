@@ -1,4 +1,4 @@
-"""The missing values behind a completion, where its method models them."""
+"""Imputed values and restricted similarities of a completion, if its method models values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class WithValues:
-    """What a completion can tell of the values that were missing."""
+    """Methods of a completion that concern missing values."""
 
     def imputed(self: Completion, rows: Any = None, *, return_std: bool = False) -> Any:  # type: ignore[misc]
         """Return the rows with missing values replaced by their expected values.
@@ -92,9 +92,8 @@ class WithValues:
         level : float, optional
             Also return intervals that should hold this share of the true similarities.
         mechanism : {"auto", "random"}, optional
-            Of what is missing among the features that count: as the completion found it, perhaps because of what it is,
-            or at random. When left out, "random" where every row has features of its own: a value that a row once had
-            was lost later, and not for what kept others from being observed. Else "auto".
+            Why values are missing among the features that count: "auto" is as found by the completion, perhaps because
+            of their size; "random" is at random. By default "random" if `features` differ between rows, else "auto".
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Regressions that set P(similarity > t) right, one for every threshold t, learnt once for the same candidates."""
+"""Regressions that recalibrate P(similarity > t), one for every threshold t, learnt once per set of candidates."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from simcomplete._result.intervals import IntervalModel, RankedErrors
 from simcomplete._result.pairs import LEVELS_KEPT, Pairs, places_among, share_beyond
 from simcomplete._result.recalibration import CLIP, how_far, of_threshold, regress, simulated_pairs
 
-REGRESSED, LEAST_REGRESSED = 60_000, 300  # pairs that probabilities are set right by
+REGRESSED, LEAST_REGRESSED = 60_000, 300  # simulated pairs to learn from
 REGRESSIONS_KEPT = 64  # thresholds
-Regression = tuple[NDArray[np.float64], float] | None  # coefficients, and how far to go; None where nothing was learnt
+Regression = tuple[NDArray[np.float64], float] | None  # coefficients, and how far to move; None if nothing was learnt
 
 
 def known_regression(
     known: dict[float, Regression], model: IntervalModel, t: float, unit: Callable[[], NDArray[np.float64]]
 ) -> Regression:
-    """The regression at a threshold, learnt once and kept in `known`, which belongs to these candidates.
+    """Return the regression at a threshold; it is learnt once and kept in `known`, which belongs to the candidates.
 
     `unit` reads some of them, see `sampled`.
     """
@@ -33,7 +33,7 @@ def known_regression(
 
 
 def threshold_regression(model: IntervalModel, t: float, unit: NDArray[np.float64]) -> Regression:
-    """How P(similarity > t) of simulated pairs has to be changed, and how far; None where that cannot be learnt."""
+    """Learn how to correct P(similarity > t) from simulated pairs, and how far to move; None if there are too few."""
     if model.ranked is None:
         return None
     estimate, truth = simulated_pairs(model.ranked, unit)
