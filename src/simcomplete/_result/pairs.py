@@ -33,6 +33,10 @@ class Pairs(NamedTuple):
     spread: NDArray[np.float64]
     kind: NDArray[np.int64]
 
+    def some(self, which: NDArray[Any]) -> Pairs:
+        """Some of them, in one dimension where `which` is a mask of several."""
+        return Pairs(self.estimate[which], self.spread[which], self.kind[which])
+
 
 def sampled(n: int) -> NDArray[np.int64]:
     """Return positions of all candidates, or of an evenly spaced sample."""

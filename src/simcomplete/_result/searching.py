@@ -15,10 +15,10 @@ from simcomplete._result.frames import Searched, SearchResult
 from simcomplete._result.intervals import IntervalModel, required
 from simcomplete._result.matrix import SymmetricMatrix, take
 from simcomplete._result.pairs import LEVELS_KEPT, Pairs
-from simcomplete._result.probabilities import check_threshold, regression_of, set_right
+from simcomplete._result.probabilities import check_threshold, correction_of, set_right
 from simcomplete._result.rows import positions_of
 from simcomplete._result.search import Neighbours, nearest, rows_or_queries, scope
-from simcomplete._result.thresholds import Regression
+from simcomplete._result.thresholds import Correction
 from simcomplete._result.unobserved import unanswered
 from simcomplete._rows.budget import row_blocks
 from simcomplete._rows.derived import scaled
@@ -94,7 +94,7 @@ class WithSearch:
         result = SearchResult(ids, scores, about)
         if above is None:
             return result
-        return result.likely(found_probability(model, result, float(above), regression_of(self, float(above))))
+        return result.likely(found_probability(model, result, float(above), correction_of(self)))
 
     def export_index(
         self: Any, path: str | Path, kind: vectors.Kind = "flat", *, overwrite: bool = False
@@ -152,11 +152,11 @@ def similarities_at(S: SymmetricMatrix, rows: NDArray[np.int64], ids: NDArray[np
 
 
 def found_probability(
-    model: IntervalModel, found: SearchResult, t: float, regression: Regression
+    model: IntervalModel, found: SearchResult, t: float, correction: Correction | None
 ) -> NDArray[np.float64]:
     """Return P(true similarity > t) of the neighbours found; NaN where there is none."""
     levels = np.linspace(0, 1, LEVELS_KEPT)
     kind, spread, n = found.placed(model)
     scores = np.where(found.ids >= 0, found.scores, 0.0)
-    p = set_right(Pairs(scores, spread, kind), t, model.table(levels, n), levels, regression)
+    p = set_right(Pairs(scores, spread, kind), t, model.table(levels, n), levels, correction)
     return np.where(found.ids >= 0, p, np.nan)
