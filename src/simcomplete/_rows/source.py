@@ -72,8 +72,8 @@ def checked(rows: NDArray[Any], shape: tuple[int, int], name: str, start: int, c
         raise InputError(
             f"{name}: rows from {start} on should be {shape} and came as {rows.shape}; is the source whole?"
         )
-    with np.errstate(all="ignore"):  # infinities of both signs, and sums of large numbers
-        if rows.dtype.kind != "f" or np.isfinite(rows.sum(dtype=np.float64)):
+    with np.errstate(all="ignore"):  # infinities of both signs, and sums that overflow: then every value is looked at
+        if rows.dtype.kind != "f" or np.isfinite(rows.sum(dtype=np.result_type(rows, np.float32))):
             return rows
     bad = ~np.isfinite(rows) if complete else np.isinf(rows)
     if bad.any():

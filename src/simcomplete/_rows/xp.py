@@ -155,19 +155,6 @@ def count_true(x: Array) -> int:
     return int(np.count_nonzero(x) if is_numpy(x) else xp.sum(xp.astype(x, xp.int64)))
 
 
-def subtract_outer(H: Array, a: Array, b: Array) -> Array:
-    """Return H - a b^T, computed in place if the library can, which saves three passes over memory."""
-    if isinstance(H, np.ndarray):
-        # A few rows at a time fit into the cache. SciPy's BLAS is not used: its threads would compete with NumPy's.
-        for start in range(0, len(H), 64):
-            rows = slice(start, start + 64)
-            H[rows] -= a[rows, None] * b
-        return H
-    if array_api_compat.is_torch_array(H):
-        return H.addr_(a, b, alpha=-1)
-    return H - a[:, None] * b[None, :]
-
-
 def set_entries(S: Array, rows: NDArray[Any], cols: NDArray[Any], values: Array) -> None:
     """Write single entries in place; the standard has no function for this."""
     if isinstance(S, np.ndarray) or array_api_compat.is_torch_array(S):
