@@ -8,7 +8,9 @@ from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
 
 IDENTIFIER = re.compile(r"<mi>(&#x[0-9A-F]+;)</mi>")
-NAMED = re.compile(r'(<mrow>|<munder>|</mo>)?<mo>([a-zA-Z]{2,})</mo>(?=(<mo stretchy="false">&#x00028;|(?:<msub>)?<mrow><mo )?)')
+NAMED = re.compile(
+    r'(<mrow>|<munder>|</mo>)?<mo>([a-zA-Z]{2,})</mo>(?=(<mo stretchy="false">&#x00028;|(?:<msub>)?<mrow><mo )?)'
+)
 THIN, THICK = "0.167em", "0.278em"
 
 
