@@ -26,7 +26,7 @@ LAYERS = [
     ["_ratings"],
     ["_similarity", "masks", "metrics"],
     ["_result/pair_spread"],
-    ["_result/status", "_result/certificate", "_result/intervals", "_result/matrix", "_result/rows"],
+    ["_result/status", "_result/text", "_result/certificate", "_result/intervals", "_result/matrix", "_result/rows"],
     ["_result/html"],
     ["_result/unobserved"],
     ["_result/imputed", "_result/new_queries"],

@@ -90,6 +90,8 @@ def list_duplicates(
         write_records(output, head, records, document)
     if as_json:
         print_json({**document, **({} if output is None else {"output": str(output)})})
+    elif output is None and not records:
+        print_line(f"no two of the {found.n} rows are the same with a probability of {above:g} or more")
     elif output is None:
         print_table(head, [tuple(str(cell) for cell in record) for record in records], text=(0, 1, 6))
     elif not quiet and output != STANDARD:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from simcomplete._result.text import aligned
 from simcomplete.errors import InputError
 
 
@@ -246,12 +247,6 @@ class Parameters(Mapping[str, Parameter]):
 def is_arrays(value: Any) -> bool:
     """Whether a value is an array, or several in a list or tuple, which may differ in shape."""
     return isinstance(value, (list, tuple)) or len(getattr(value, "shape", ())) > 0
-
-
-def aligned(rows: list[tuple[str, ...]]) -> str:
-    """Rows of text in columns."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
 def listed(words: list[str]) -> str:

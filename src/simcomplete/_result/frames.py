@@ -14,6 +14,7 @@ from simcomplete._result.html import html_table, three_digits
 from simcomplete._result.intervals import FINE, TIED, IntervalModel, RankedErrors, check_level, moved
 from simcomplete._result.rows import positions_of
 from simcomplete._result.search import Neighbours
+from simcomplete._result.text import text_table
 from simcomplete._rows.xp import to_numpy
 from simcomplete.errors import InputError, optional
 
@@ -90,7 +91,7 @@ class Searched:
 
 
 class SearchResult(Neighbours):
-    """Neighbours that can be written as a frame; still a pair, ``ids, scores = done.search()``."""
+    """Neighbours that print as a table and can be written as a frame; still a pair, ``ids, scores = done.search()``."""
 
     searched: Searched = Searched()
 
@@ -164,6 +165,13 @@ class SearchResult(Neighbours):
         return kind, model.spread_of(rows, self.positions, first), max(n, 1)
 
     def _repr_html_(self) -> str:
+        return html_table(*self._first_rows())
+
+    def __str__(self) -> str:
+        return text_table(*self._first_rows())
+
+    def _first_rows(self) -> tuple[str, list[list[Any]], list[str]]:
+        """A caption, lines and names of columns: of the first queries, so that they fit a screen."""
         n, k = self.positions.shape
         first, about = slice(SHOWN_QUERIES), self.searched
         some = replace(
@@ -177,7 +185,7 @@ class SearchResult(Neighbours):
         caption = f"Neighbours: {k} of each of {n} rows" + (
             f", the first {SHOWN_QUERIES} shown" if n > SHOWN_QUERIES else ""
         )
-        return html_table(caption, [[three_digits(cell) for cell in line] for line in lines], list(shown))
+        return caption, [[three_digits(cell) for cell in line] for line in lines], list(shown)
 
     def to_frame(self, level: float = 0.9) -> Any:
         """Return one line for every neighbour, in a frame of the kind that the samples came in.

@@ -9,25 +9,35 @@ from typing import Any
 
 import numpy as np
 
+from simcomplete._result.text import text_table
+
 MOST_ROWS = 50  # of a table; the rest is counted
+COMPARED = ("method", "error", "recall", "seconds", "note")
 NUMBER = re.compile(r"[-+]?[\d.]*(e[-+]?\d+)?|nan")
 
 
 class Election(list[dict[str, Any]]):
-    """The table an automatic method chose from: a list of rows, which a notebook shows as a table.
+    """The methods that were compared: a list of dicts, which `print` and notebooks show as a table.
 
     Examples
     --------
     >>> table = Election([{"method": "lr", "error": 0.25, "recall": 0.5, "seconds": 0.1, "note": "chosen"}])
     >>> table[0]["error"]
     0.25
-    >>> "<td>0.250</td><td>0.500</td>" in table._repr_html_()
-    True
+    >>> print(table)
+    Methods compared
+    method  error  recall  seconds  note
+    lr      0.250  0.500   0.100    chosen
     """
 
     def _repr_html_(self) -> str:
-        head = ("method", "error", "recall", "seconds", "note")
-        return html_table("Methods compared", [[three_digits(row.get(name)) for name in head] for row in self], head)
+        return html_table("Methods compared", self._rows(), COMPARED)
+
+    def __str__(self) -> str:
+        return text_table("Methods compared", self._rows(), COMPARED)
+
+    def _rows(self) -> list[list[Any]]:
+        return [[three_digits(row.get(name)) for name in COMPARED] for row in self]
 
 
 def html_table(caption: str, rows: Iterable[Sequence[Any]], head: Sequence[str] = ()) -> str:
