@@ -42,9 +42,11 @@ def list_duplicates(
         Path | None,
         Option("--output", "-o", metavar="FILE", help="File to write: .csv, .parquet, .json; - prints CSV."),
     ] = None,
-    above: Annotated[float, Option(min=0.0, max=1.0, help="Only pairs that are the same with this probability.")] = 0.9,
-    prior: Annotated[float | None, Option(help="Share of rows that have a copy, where it is known.")] = None,
-    min_overlap: Annotated[int, Option(min=1, help="Features that two rows need in common.")] = 2,
+    above: Annotated[
+        float, Option(min=0.0, max=1.0, help="Only pairs that are the same with at least this probability.")
+    ] = 0.9,
+    prior: Annotated[float | None, Option(help="Share of rows that have a copy, if it is known.")] = None,
+    min_overlap: Annotated[int, Option(min=1, help="Least number of features that two rows have in common.")] = 2,
     id: Id = None,
     drop: Drop = None,
     columns: Columns = None,
