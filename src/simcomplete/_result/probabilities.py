@@ -1,4 +1,4 @@
-"""What may be the true similarity: quantiles, probabilities and draws, from the errors of simulated queries."""
+"""Quantiles, probabilities and random draws of true similarities, from the errors of simulated queries."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 
 class Probabilities:
-    """What a `Completion` knows about errors."""
+    """Methods of a `Completion` about the errors of its similarities."""
 
     @cached_property
     def _corrections(self) -> list[Correction | None]:
-        """What sets probabilities right, once it was learnt: that takes longer than a search."""
+        """Learnt corrections of probabilities, cached because learning takes longer than a search."""
         return []
 
     def _with_corrections(self, known: list[Correction | None]) -> Self:
-        """Itself, with what another result or model has learnt that has the same candidates and errors."""
+        """Return this object with the cached corrections of a result or model with the same candidates and errors."""
         self.__dict__["_corrections"] = known
         return self
 
     def interval_between(self: Any, level: float, rows: Any, cols: Any) -> tuple[Any, Any]:
-        """Two quantiles of each pair, with probability `level` between them, for resolved rows and columns."""
+        """Return two quantiles of each pair, with probability `level` between them, for resolved rows and columns."""
         ends = np.array([(1 - level) / 2, (1 + level) / 2])
         both = [
             [_shifted(pairs, z[:, 0]), _shifted(pairs, z[:, 1])] for pairs, z in pair_blocks(self, rows, cols, ends)
@@ -128,7 +128,7 @@ class Probabilities:
         levels = (np.arange(LEVELS_KEPT - 1) + 0.5) / (LEVELS_KEPT - 1)
         found = pair_blocks(self, picked, among, levels)
         widths = [pairs.spread * z.std(axis=1)[pairs.kind] for pairs, z in found]
-        return np.asarray(np.minimum(np.concatenate(widths), 1.0))  # of numbers between -1 and 1 it is not larger
+        return np.asarray(np.minimum(np.concatenate(widths), 1.0))  # at most 1 between -1 and 1
 
     def sample(self: Any, n: int, rows: Any = None, cols: Any = None, *, random_state: Any = 0) -> NDArray[np.float64]:
         """Draw random values of the true similarities; errors of one query with similar candidates are correlated.
@@ -202,7 +202,7 @@ class Probabilities:
         spread = model.spread_of(picked, np.zeros(1, dtype=np.int64), self.n - self.n_queries)[:, 0]
         for row, mine in enumerate(ids):
             S = to_numpy(self.matrix.block(picked[row : row + 1], mine))[0]
-            if np.isin(picked[row], blind):  # nothing is known: each is as likely as any other
+            if np.isin(picked[row], blind):  # nothing is known: all candidates are equally likely
                 out[row] = int(k) / self.n_candidates
                 continue
             if spread[row] == 0:  # known
@@ -227,8 +227,8 @@ def set_right(
     levels: NDArray[np.float64],
     correction: Correction | None,
 ) -> NDArray[np.float64]:
-    """P(true similarity > t) by the table of errors, set right by simulated pairs."""
-    if not -1 <= t < 1:  # whatever is known of them, cosines are from -1 to 1
+    """Return P(true similarity > t) by the table of errors, recalibrated on simulated pairs."""
+    if not -1 <= t < 1:  # cosines are always between -1 and 1
         return np.full(pairs.estimate.shape, float(t < -1))
     p = share_beyond(pairs, t, z, levels)
     if correction is not None:
@@ -239,7 +239,7 @@ def set_right(
 
 
 def correction_of(done: Completion) -> Correction | None:
-    """What sets the probabilities of a completion right, learnt once."""
+    """Return the correction of the probabilities of a completion, learnt once."""
     model = required(done.interval_model, done.method)
     if done.all_rows_are_queries or done.matrix.factor is None:
         return None

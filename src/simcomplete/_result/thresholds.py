@@ -1,7 +1,7 @@
-"""What sets P(similarity > t) right: regressions at some thresholds, learnt once for the same candidates.
+"""Corrections of P(similarity > t): logistic regressions at some thresholds, learnt once per set of candidates.
 
-Each is learnt by itself, so that a larger threshold could get a larger probability. What is said of thresholds between
-never rises with them.
+Each regression is fitted separately, so that a larger threshold could get a larger probability. Probabilities at all
+other thresholds are interpolated such that they never rise with the threshold.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ REGRESSED, LEAST_REGRESSED = 10_000, 300  # pairs of each regression
 
 
 class Correction(NamedTuple):
-    """How P(similarity > t) is set right.
+    """Recalibration of P(similarity > t) by regressions at some thresholds.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Correction(NamedTuple):
     coefficients: NDArray[np.float64]
 
     def corrected(self, pairs: Pairs, p: Levels, t: float, z: Levels, levels: Levels) -> Levels:
-        """Set probabilities between 0 and 1 right, of pairs in one dimension; a larger t never gets a larger one.
+        """Correct probabilities between 0 and 1 of pairs in one dimension; a larger t never gets a larger one.
 
         The same pairs are looked at for the thresholds around t: the probability is between theirs, each taken to be
         at least as large as those of the thresholds above it.
@@ -79,7 +79,7 @@ class Correction(NamedTuple):
 def known_correction(
     known: list[Correction | None], model: IntervalModel, unit: Callable[[], NDArray[np.float64]]
 ) -> Correction | None:
-    """The correction, learnt once and kept in `known`, which belongs to these candidates.
+    """Return the correction, learnt once and kept in `known`, which belongs to these candidates.
 
     `unit` reads some of them, see `sampled`. None where there was too little to learn from.
     """
