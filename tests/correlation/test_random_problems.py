@@ -80,8 +80,8 @@ def test_the_optimum_is_that_of_a_convex_solver(seed):
     X, proof, off = repair.values, repair.certificate, ~np.eye(len(A), dtype=bool)
     np.testing.assert_array_equal(np.diag(X), 1)
     assert np.linalg.eigvalsh(X)[0] > floor - 5e-8
-    assert (X >= np.maximum(low, -1))[off].all()
-    assert (X <= np.minimum(high, 1))[off].all()
+    assert (np.maximum(low, -1) <= X)[off].all()
+    assert (np.minimum(high, 1) >= X)[off].all()
     rounding = 1e-7 * H.max() ** 2
     assert proof.objective == pytest.approx(np.sum((H * (X - A))[off] ** 2), rel=1e-9, abs=1e-12)
     assert proof.objective <= smallest * (1 + 1e-5) + rounding
