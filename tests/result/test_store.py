@@ -77,7 +77,7 @@ def test_existing_folders_are_safe(done, saved, tmp_path):
     other = tmp_path / "photos"
     other.mkdir()
     (other / "cat.jpg").write_text("meow")
-    with pytest.raises(InputError, match="not a saved completion"):
+    with pytest.raises(InputError, match="not a saved model or completion"):
         done.save(other, overwrite=True)
     assert (other / "cat.jpg").read_text() == "meow"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["done", "photos"]
