@@ -77,7 +77,7 @@ def test_existing_folders_are_safe(done, saved, tmp_path):
     other = tmp_path / "photos"
     other.mkdir()
     (other / "cat.jpg").write_text("meow")
-    with pytest.raises(InputError, match="not a saved model or completion"):
+    with pytest.raises(InputError, match="not a saved completion"):
         done.save(other, overwrite=True)
     assert (other / "cat.jpg").read_text() == "meow"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["done", "photos"]
@@ -121,7 +121,7 @@ def test_ctrl_c_leaves_nothing(done, tmp_path, monkeypatch):
 def test_missing_and_foreign_folders(tmp_path):
     with pytest.raises(InputError, match="does not exist"):
         sc.load(tmp_path / "nowhere")
-    with pytest.raises(FileFormatError, match="not a saved completion"):
+    with pytest.raises(FileFormatError, match="not a saved model or completion"):
         sc.load(tmp_path)
     (tmp_path / "completion.json").write_text('{"format": "something else"}')
     with pytest.raises(FileFormatError, match="written by something else"):
