@@ -162,7 +162,7 @@ class Method:
     factor : bool
         Whether its result on rows is a factor, and not only a dense matrix.
     by_block : bool
-        Whether it completes rows alone that stay outside memory; for others these are read first.
+        Whether it completes rows without queries that stay outside memory; for other methods these are read first.
     extend : callable or None
         Makes of a completion what adds new rows to it; None where there is no out-of-sample form.
     work : callable
@@ -257,7 +257,7 @@ class Method:
 
 
 def with_rows_in_memory(problem: Problem) -> Problem:
-    """The same problem; rows alone that lie outside memory are read, where they fit."""
+    """The same problem; rows without queries that are outside memory are read, where they fit."""
     return replace(problem, rows=problem.rows.in_memory()) if isinstance(problem, AllRows) else problem
 
 

@@ -92,9 +92,9 @@ class WithValues:
         level : float, optional
             Also return intervals that should hold this share of the true similarities.
         mechanism : {"auto", "random"}, optional
-            Of what is missing among the features that count: as the completion found it, perhaps because of what it is,
-            or at random. When left out, "random" where every row has features of its own: a value that a row once had
-            was lost later, and not for what kept others from being observed. Else "auto".
+            How missing values among these features are treated: "random", as missing at random; "auto", as the
+            completion found, possibly missing because of their size. By default "random" if each row has features of
+            its own, because values that a row once had were lost for another reason; else "auto".
 
         Returns
         -------

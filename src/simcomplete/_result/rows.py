@@ -30,7 +30,7 @@ def resolve_rows(
     all_rows_are_queries: bool = False,
     labels: list[str] | None = None,
 ) -> Selection:
-    """Turn what users say about rows into a slice or an array of positions in the result.
+    """Turn a selection of rows into a slice or an array of positions in the result.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""Rows: what users bring, opened, checked and read in blocks, wherever it lies."""
+"""Rows in any form: opened, checked and read in blocks, wherever they are stored."""

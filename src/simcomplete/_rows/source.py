@@ -11,7 +11,7 @@ from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.xp import memory_map_under
 from simcomplete.errors import InputError
 
-BY_BLOCK_ROWS = 20_000  # rows alone that lie outside memory: from here on they stay there
+BY_BLOCK_ROWS = 20_000  # rows without queries that are outside memory: from here on they stay there
 
 
 def read_by_block(rows: RowTable) -> bool:

@@ -1,4 +1,4 @@
-"""The door: whatever users bring becomes a checked float array, or an error that helps.
+"""Input of any kind becomes a checked float array, or an error that says what to do.
 
 Nothing beyond this file validates data, and nothing here computes with it. A float32 or float64 array passes
 through uncopied (memory-mapped ones stay on disk); everything else numeric becomes float64, half precision
