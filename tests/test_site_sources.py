@@ -1,7 +1,7 @@
 """The sources of the site: every public name is in its reference, every page is reachable, its examples run."""
 
 import ast
-import importlib
+import importlib.util
 import re
 from pathlib import Path
 
@@ -144,3 +144,23 @@ def code_of(text):
 def test_code_of_pages_fits_its_boxes():
     for page in [*DOCS.glob("*.md"), *(DOCS / "methods").glob("*.md"), ROOT / "CONTRIBUTING.md"]:
         assert not [line for line in code_of(page.read_text(encoding="utf-8")) if len(line) > 100], page.name
+
+
+@pytest.mark.parametrize(
+    ("latex", "written"),
+    [
+        (r"X \succeq 0", '<mo lspace="0.278em" rspace="0.278em">&#x02AB0;</mo>'),
+        (r"x \sim y", '<mo lspace="0.278em" rspace="0.278em">&#x0223C;</mo>'),
+        (r"U \operatorname{diag}(w)", '<mi>U</mi><mo lspace="0.167em" rspace="0">diag</mo>'),
+        (r"z = \max x", '<mo lspace="0" rspace="0.167em">max</mo>'),
+        (r"|z|", '<mo stretchy="false" lspace="0" rspace="0">|</mo><mi>z</mi>'),
+        (r"\infty", "<mi>&#x0221E;</mi>"),
+    ],
+)
+def test_operators_of_formulae_have_their_space(latex, written):
+    pytest.importorskip("latex2mathml", reason="what formulae are made with (extra `docs`)")
+    pytest.importorskip("docutils", reason="what the site is made with (extra `docs`)")
+    spec = importlib.util.spec_from_file_location("mathml", DOCS / "_ext" / "mathml.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert written in module.mathml(latex, "inline")
