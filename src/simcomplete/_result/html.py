@@ -1,4 +1,4 @@
-"""Small tables for notebooks: every text is escaped, and colours are left to the notebook, light or dark."""
+"""Small HTML tables for notebooks: every text is escaped, and colours are those of the notebook."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 
 from simcomplete._result.text import text_table
 
-MOST_ROWS = 50  # of a table; the rest is counted
+MOST_ROWS = 50  # rows of a table that are shown; the number of others is given
 COMPARED = ("method", "error", "recall", "seconds", "note")
 NUMBER = re.compile(r"[-+]?[\d.]*(e[-+]?\d+)?|nan")
 
 
 class Election(list[dict[str, Any]]):
-    """The methods that were compared: a list of dicts, which `print` and notebooks show as a table.
+    """The scores of the methods compared by "auto": a list of dicts, shown as a table by `print` and in notebooks.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class Election(list[dict[str, Any]]):
 
 
 def html_table(caption: str, rows: Iterable[Sequence[Any]], head: Sequence[str] = ()) -> str:
-    """Compose a table; without a head, the first cell of every row is what the others are about.
+    """Compose a table; without a head, the first cell of every row is its heading.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def html_table(caption: str, rows: Iterable[Sequence[Any]], head: Sequence[str] 
 
 
 def _cells(row: Sequence[Any], left: Sequence[bool]) -> str:
-    """Cells of a row: with a head as its columns are, without one the first is a name."""
+    """Return the cells of a row; without a head, the first is a heading."""
     if left:
         return "".join(_cell("td", value, to_left) for value, to_left in zip(row, left, strict=True))
     name, *values = row
@@ -69,7 +69,7 @@ def _cells(row: Sequence[Any], left: Sequence[bool]) -> str:
 
 
 def _cell(kind: str, value: Any, to_left: bool) -> str:
-    # Notebooks put all cells to the right, which is for numbers.
+    # Notebooks align all cells to the right, which suits numbers only.
     style = ' style="text-align:left"' if to_left else ""
     return f"<{kind}{style}>{escape(_text(value))}</{kind}>"
 
@@ -81,7 +81,7 @@ def _is_words(value: Any) -> bool:
 
 
 def three_digits(value: Any) -> Any:
-    """A number with three digits behind the point, so that columns align; anything else as it is."""
+    """Return a number with three decimals, so that columns align; anything else unchanged."""
     return f"{value:.3f}" if isinstance(value, (float, np.floating)) else value
 
 

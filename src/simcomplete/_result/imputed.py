@@ -1,4 +1,4 @@
-"""The missing values behind a completion, where its method models them."""
+"""Imputed values and restricted similarities of a completion, if its method models values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class WithValues:
-    """What a completion can tell of the values that were missing."""
+    """Methods of a completion that concern missing values."""
 
     def imputed(self: Completion, rows: Any = None, *, return_std: bool = False) -> Any:  # type: ignore[misc]
         """Return the rows with missing values replaced by their expected values.
@@ -92,9 +92,8 @@ class WithValues:
         level : float, optional
             Also return intervals that should hold this share of the true similarities.
         mechanism : {"auto", "random"}, optional
-            How missing values among these features are treated: "random", as missing at random; "auto", as the
-            completion found, possibly missing because of their size. By default "random" if each row has features of
-            its own, because values that a row once had were lost for another reason; else "auto".
+            Why values are missing among the features that count: "auto" is as found by the completion, perhaps because
+            of their size; "random" is at random. By default "random" if `features` differ between rows, else "auto".
 
         Returns
         -------

@@ -1,1 +1,1 @@
-"""Rows in any form: opened, checked and read in blocks, wherever they are stored."""
+"""Tables of rows: opening, checking, and reading them in blocks, in memory or not."""
