@@ -154,7 +154,7 @@ def test_code_of_pages_fits_its_boxes():
         (r"U \operatorname{diag}(w)", '<mi>U</mi><mo lspace="0.167em" rspace="0">diag</mo>'),
         (r"z = \max x", '<mo lspace="0" rspace="0.167em">max</mo>'),
         (r"|z|", '<mo stretchy="false" lspace="0" rspace="0">|</mo><mi>z</mi>'),
-        (r"\infty", "<mi>&#x0221E;</mi>"),
+        (r"\alpha \le 1", "<mi>&#x003B1;</mi><mo>"),
     ],
 )
 def test_operators_of_formulae_have_their_space(latex, written):
