@@ -33,7 +33,7 @@ print(f"shape of the kernel: {kernel.shape}, of that of the test rows: {kernel_t
 by_smcnn = SVC(kernel="precomputed").fit(kernel, labels[train])
 print(f"accuracy with SMCNN: {by_smcnn.score(kernel_test, labels[test]):.1%}")
 
-# The products of the rows of the factor are the same kernel, so a linear kernel on them gives the same result.
+# Products of the rows of the factor are the same kernel, so a linear kernel gives the same.
 linear = SVC(kernel="linear").fit(model.factor_, labels[train])
 print(f"accuracy with the factor: {linear.score(model.transform(X[test]), labels[test]):.1%}")
 

@@ -127,8 +127,8 @@ def test_examples_show_no_object_and_fit_their_boxes(path):
             assert getattr(function, "id", getattr(function, "attr", None)) in quiet, ast.unparse(last)
     # The text of a page is as wide as 96 letters of its code.
     after = source.index('"""', 3)
-    code = [line for line in source[after:].splitlines() if not line.startswith("#")]
-    assert max(map(len, code)) <= 96
+    code = re.sub(r"^# %%\n(?:#.*\n)*", "", source[after:], flags=re.MULTILINE)
+    assert max(map(len, code.splitlines())) <= 96
 
 
 def code_of(text):
