@@ -24,11 +24,14 @@ class Mover:
     seen: tuple = (True,)
     classes: CopyModel = CLASSES
     moves: bool = True
+    doubtful: bool = True
+    harm: float | None = None  # where probable copies are put, if that is elsewhere
 
     def vectors(self, found, rows, near, neighbours, means, unit_space, prior):
         assert rows.observed.tolist() == [[each, False] for each in self.seen]
         assert prior == self.prior
-        return replace(found, u=np.where(rows.observed[:, :1], [0.6, self.to], found.u))
+        to = self.to if self.doubtful or self.harm is None else self.harm
+        return replace(found, u=np.where(rows.observed[:, :1], [0.6, to], found.u))
 
 
 @pytest.mark.parametrize(
@@ -66,6 +69,32 @@ def test_queries_that_were_not_learnt_from_decide_where_there_are_some(learnt_fr
     done = SimpleNamespace(u=np.array([[0.6, 0.4], [0.6, 0.7]]), length=np.array([0.8, 0.9]), means=None)
     mover = Mover(0.75, None, seen)
     assert moved_if_harmless(mover, holdout, done, None, None, None, learnt_from).moves is moves
+
+
+@pytest.mark.parametrize(("of_probable", "moves"), [(0.7, True), (0.69, False)])
+def test_probable_copies_are_moved_where_only_the_others_do_harm(of_probable, moves):
+    queries = SimpleNamespace(values=np.array([[0.6, 0.0]]), observed=np.array([[True, False]]), neighbours=None)
+    holdout = SimpleNamespace(queries=queries, others=np.eye(2), truth=np.array([[0.6, 0.8]]))
+    done = SimpleNamespace(u=np.array([[0.6, 0.7]]), length=np.array([0.9]), means=None)
+    found = moved_if_harmless(Mover(0.6, None, harm=of_probable), holdout, done, None, None, None)
+    assert (found.moves, found.doubtful) == (moves, False)
+    found = moved_if_harmless(Mover(0.75, None, harm=of_probable), holdout, done, None, None, None)
+    assert found.moves and found.doubtful
+
+
+def test_vectors_of_rows_that_are_probably_no_copies_stay():
+    rng = np.random.default_rng(0)
+    P = rng.random((80, 8))
+    Q = np.where(rng.random((20, 8)) < 0.6, np.nan, P[:20] + 0.02 * rng.standard_normal((20, 8)))
+    model = CandidateModel.fit(HeldRows(P), ~np.isnan(Q), rng=np.random.default_rng(1), effort="fast", copies=True)
+    model = replace(model, copying=replace(model.copying, moves=True, doubtful=True))
+    some = replace(model, copying=replace(model.copying, doubtful=False)).vectors(Q)
+    moved, plain = model.vectors(Q), replace(model, copying=None).vectors(Q)
+    probable = moved.match.copy > 0.5
+    assert 0 < probable.sum() < 20
+    np.testing.assert_array_equal(some.u, np.where(probable[:, None], moved.u, plain.u))
+    assert (moved.u[~probable] != plain.u[~probable]).any()
+    np.testing.assert_array_equal(some.match.probabilities, moved.match.probabilities)
 
 
 def test_copies_are_named_also_where_vectors_stay():

@@ -49,6 +49,7 @@ FARTHEST_COPY = 0.25  # mean squared difference, in variances, that is expected 
 DEVIATES = 2.0  # ... and how many of its standard deviations more there may be
 LIKELY = 2.0  # such odds of copies, then, from which a source is ranked first in any case
 LEAST_WEIGHT = 1e-3  # of copies in a vector: below it stays as it is
+PROBABLE = 0.5  # P(copy) above which a vector is changed where changing others costs too much
 FEW_COLUMNS = 16  # of them so many times fewer than there are
 APART = 10  # distances that tell a copy: to the best and nine others
 MAX_EXAMPLES = 100  # simulated queries that are learnt from, at most
@@ -143,8 +144,8 @@ class CopyDetector:
         Standard deviations of the features, and -log of how often two candidates have the same value of a feature.
     n : int
         How many candidates there were.
-    moves : bool
-        Whether vectors are changed, or copies only named.
+    moves, doubtful : bool
+        Whether vectors are changed, or copies only named; whether also those of rows that are probably no copies.
     """
 
     classes: CopyModel
@@ -152,6 +153,7 @@ class CopyDetector:
     coincidences: Matrix
     n: int
     moves: bool = True
+    doubtful: bool = True
 
     def vectors(
         self,
@@ -196,9 +198,9 @@ class CopyDetector:
             return replace(found, match=Match(ids, p))
         most = self.classes.given(evidence, prior, ODDS).sum(axis=1)
         alike = np.sum(agreement.apart == agreement.apart[:, :1], axis=1)  # equally near ones are as likely
-        known = observed.all(axis=1)  # whose vector is
-        first = np.where(known, 0.0, most / np.maximum(1 - most, 1e-9) / alike) > LIKELY
-        most = np.where(known, 0.0, most / alike)
+        same = observed.all(axis=1) | ((p[likely].sum(axis=1) <= PROBABLE) & (not self.doubtful))  # known, or as it is
+        first = np.where(same, 0.0, most / np.maximum(1 - most, 1e-9) / alike) > LIKELY
+        most = np.where(same, 0.0, most / alike)
         u, length = found.u.copy(), found.length.copy()
         unit, tail = neighbours.rows["unit"], float(np.sum(self.deviations**2))
         some = np.flatnonzero((p[likely].sum(axis=1) > LEAST_WEIGHT) & (most > 0))

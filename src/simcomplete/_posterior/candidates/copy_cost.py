@@ -1,4 +1,4 @@
-"""Whether vectors of queries that may be copies are moved towards their sources: not where it costs the others much."""
+"""Which vectors of queries that may be copies are moved towards their sources: not those where it costs others much."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ def moved_if_harmless(
     learnt_from: int = 0,
 ) -> CopyDetector:
     """Leave vectors as they are if moving those of simulated queries, none of which is a copy, costs too much accuracy.
+
+    Then only those of rows that are probably copies are moved, unless that costs too much, too.
 
     If a share pi of all queries are copies, moving their vectors can remove at most their own errors, a share pi of the
     squared error. So the errors of the others may grow by at most the factor 1 + pi / (1 - pi) = 1 / (1 - pi). They
@@ -53,11 +55,18 @@ def moved_if_harmless(
     observed[used] = queries.observed[used]
     rows = ObservedRows(queries.values, observed, queries.values)  # unit rows are not needed
     found = Vectors(done.u, done.length)
-    moved = detector.vectors(found, rows, near, queries.neighbours, done.means, unit_space, prior)
-    changed = np.flatnonzero((moved.u != found.u).any(axis=1))
-    more = squared_error(moved, holdout, changed) - squared_error(found, holdout, changed)
     share = float(detector.classes.assumed_rates(prior).sum())
-    return replace(detector, moves=more <= 0 or more * (1 - share) <= share * squared_error(found, holdout, used))
+
+    def harmless(detector: CopyDetector) -> bool:
+        moved = detector.vectors(found, rows, near, queries.neighbours, done.means, unit_space, prior)
+        changed = np.flatnonzero((moved.u != found.u).any(axis=1))
+        more = squared_error(moved, holdout, changed) - squared_error(found, holdout, changed)
+        return more <= 0 or more * (1 - share) <= share * squared_error(found, holdout, used)
+
+    if harmless(detector):
+        return detector
+    probable = replace(detector, doubtful=False)
+    return replace(probable, moves=harmless(probable))
 
 
 def squared_error(found: Vectors, holdout: CandidateHoldout, rows: NDArray[np.int64]) -> float:

@@ -168,6 +168,7 @@ COPY_DETECTOR = Record(
         "coincidences": Floats("d"),
         "n": Value(int, low=1, high=2**62),
         "moves": FLAG,
+        "doubtful": FLAG,
     },
 )
 CANDIDATE_MODEL = Record(
