@@ -12,7 +12,7 @@ import argparse
 import importlib
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +31,7 @@ BITS = 8  # of every code
 LINKS, CONSTRUCTION = 32, 200  # of both graphs
 AGAIN = 100  # rows found by codes that are compared again by their values
 IVF, HNSW = (8, 16, 32, 63, 128), (32, 64, 128, 256)
+KINDS = ("flat", "ivf", "pq", "hnsw", "hnswlib")  # graphs, which take longest to build, last
 
 Ask = Callable[[NDArray[np.float64]], NDArray[np.int64]]
 
@@ -123,17 +124,21 @@ def hnswlib(U: NDArray[np.float64], breadths: tuple[int, ...], threads: int) -> 
     return Built("hnsw, hnswlib", wall, cpu, {n: asked(n) for n in breadths})
 
 
-def indexes(U: NDArray[np.float64], threads: int) -> Iterator[Built]:
+def indexes(U: NDArray[np.float64], threads: int, kinds: Sequence[str] = KINDS) -> Iterator[Built]:
     """All of them, one after the other, so that one is in memory at a time."""
     lists = int(len(U) ** 0.5)
     some = tuple(n for n in IVF if n <= lists)
-    yield ours("flat", U, ())
-    yield ours("ivf", U, some)
-    other = hnswlib(U, HNSW, threads)
-    if other is not None:
-        yield other
-    yield ours("hnsw", U, HNSW)
-    yield quantised(U, lists, some[-3:])
+    made: dict[str, Callable[[], Built | None]] = {
+        "flat": lambda: ours("flat", U, ()),
+        "ivf": lambda: ours("ivf", U, some),
+        "pq": lambda: quantised(U, lists, some[-3:]),
+        "hnsw": lambda: ours("hnsw", U, HNSW),
+        "hnswlib": lambda: hnswlib(U, HNSW, threads),
+    }
+    for kind in kinds:
+        built = made[kind]()
+        if built is not None:
+            yield built
 
 
 def nearest(V: NDArray[np.float64], U: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -158,6 +163,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--features", type=int, default=64)
     parser.add_argument("--threads", type=int, default=cores(), help="that build (default: all cores)")
+    parser.add_argument("--only", choices=KINDS, nargs="+", default=KINDS, help="kinds of indexes (default: all)")
     told = parser.parse_args()
     import faiss
 
@@ -170,7 +176,7 @@ def main() -> None:
     print(f"all compared: recall of the complete rows' nearest {recall(exact, true):.3f}", flush=True)
     rows = []
     faiss.omp_set_num_threads(told.threads)
-    for built in indexes(U, told.threads):
+    for built in indexes(U, told.threads, told.only):
         faiss.omp_set_num_threads(1)
         with threadpool_limits(limits=1):
             for breadth, ask in built.asks.items():

@@ -21,15 +21,16 @@ from benchmarks.data import imagelike
 from benchmarks.measure import timed
 from simcomplete._posterior.candidates import fitting, grid, model
 from simcomplete._posterior.candidates.conditional import ConditionalMeans
-from simcomplete._similarity import candidate_pass, candidate_query
+from simcomplete._similarity import candidate_pass, candidate_query, plain_cosine
 from simcomplete._spectral.eigen import reduced
 
 Stage = tuple[str, Any, str]
 REST = "everything else"
 SPECTRAL: list[Stage] = [
     ("sample of rows, common direction", candidate_query, "common_direction"),
-    ("rows of [P^ B]: cast, lengths, similarities with queries", candidate_pass.Reader, "__call__"),
-    ("first pass: reflection of rows", candidate_pass, "subtract_outer"),
+    ("rows of [P^ B]: cast, squares", candidate_pass.Reader, "__call__"),
+    ("similarities with queries", plain_cosine.PlainSides, "cosines"),
+    ("first pass: lengths and reflection of rows", candidate_pass, "divide_and_subtract_outer"),
     ("first pass: sums H^T H", candidate_pass, "symmetric_product"),
     ("root of the sums", reduced, "root_of_gram"),
     ("largest eigenpairs of the small problem", reduced, "dense_largest"),

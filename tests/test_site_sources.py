@@ -65,14 +65,31 @@ def test_links_between_files_lead_somewhere():
     assert len(pages) > 60 and not dead
 
 
+NUMBER = r"-?\d+\.?\d*(?:e-?\d+)?"
+
+
+def words(line):
+    """The text of a line without its numbers, however they are aligned."""
+    return re.sub(NUMBER, "0", line.replace("[", " ").replace("]", " ")).split()
+
+
+def numbers(text):
+    return [float(number) for number in re.findall(NUMBER, text)]
+
+
 @pytest.mark.parametrize("name", ["index", "start", "scikit-learn"])
-def test_the_examples_of_a_page_run(name, tmp_path, monkeypatch, capsys):
+def test_the_examples_of_a_page_print_what_it_shows(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = {}
-    for code in re.findall(r"```python\n(.*?)```", (DOCS / f"{name}.md").read_text(encoding="utf-8"), re.DOTALL):
+    page = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    shown = 0
+    for code, output in re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", page, re.DOTALL):
         exec(compile(code, f"docs/{name}.md", "exec"), names)
-    said = capsys.readouterr().out
-    assert said.strip() and "nan" not in said.lower()
+        printed = capsys.readouterr().out
+        assert [words(line) for line in printed.splitlines()] == [words(line) for line in output.splitlines()]
+        assert numbers(printed) == pytest.approx(numbers(output), abs=0.03)
+        shown += bool(output)
+    assert shown
     if name == "start":
         assert not np.isnan(names["filled"]).any(axis=None)
         assert names["table"].columns[0] == "name"

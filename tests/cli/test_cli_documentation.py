@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from simcomplete._cli import app as cli
 
@@ -70,6 +71,14 @@ def test_arguments_are_those_of_the_command(name):
 def test_every_option_has_help(name):
     assert COMMANDS[name].help
     assert all(one.help for one in COMMANDS[name].params)
+
+
+@pytest.mark.parametrize("arguments", [[], ["paper"]])
+def test_lists_of_commands_are_not_cut_off(arguments, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = CliRunner().invoke(cli.app, [*arguments, "--help"], terminal_width=80).output.split("Commands:")[1]
+    assert len(listed.splitlines()) >= 3
+    assert "..." not in listed
 
 
 def test_examples_are_commands():

@@ -15,27 +15,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._rows.budget import blas_on_one_thread
+from simcomplete._rows.in_place import divide_and_subtract_outer, divide_rows, subtract_outer
 from simcomplete._rows.xp import (
     Array,
-    copied,
+    astype,
     count_true,
     device,
     empty,
     is_numpy,
     like,
     namespace,
-    ordinary,
-    subtract_outer,
     symmetric_product,
     to_numpy,
 )
 from simcomplete._similarity.exact import extended, unit_rows_of_measure
 from simcomplete._similarity.measure import Measure, to_unit_interval
-from simcomplete._similarity.products import NO_PART, PreparedRows, cross
+from simcomplete._similarity.plain_cosine import PlainSides
+from simcomplete._similarity.products import PreparedRows, cross
 
-STRIP_BYTES = 2**21  # of rows of H that NumPy works on at a time: step after step finds them in the cache
+STRIP_BYTES = 2**21  # of rows of H that NumPy works on at a time
 SAMPLE = 1024  # rows for the common direction, from eight places
-STEPS = 10  # of the power method on them: near enough is enough
+STEPS = 10  # of the power method on them: this direction need not be exact
 
 
 class Piece(NamedTuple):
@@ -77,78 +77,103 @@ class Reader:
         """How many queries."""
         return int(self.queries.Z.shape[0])
 
-    @cached_property
-    def _sides(self) -> tuple[Array, Array, Array]:
-        """What the plain cosine multiplies with: masks and a column of ones, unit values, and who has evidence."""
-        Z, M = self.queries
-        assert M is not None  # queries are prepared with their mask
-        xp = namespace(Z)
-        norm = xp.sqrt(xp.sum(Z * Z, axis=1))
-        count = xp.sum(M, axis=1)
-        fit = (norm > 0) & (count >= self.measure.min_overlap)
-        unit = xp.where(fit, 1 / xp.where(norm > 0, norm, xp.ones_like(norm)), xp.zeros_like(norm))
-        return xp.concat([M, xp.ones_like(M[:1, :])], axis=0).T, (Z * unit[:, None]).T, fit
+    @property
+    def is_plain(self) -> bool:
+        """Whether rows are compared by the plain cosine."""
+        measure = self.measure
+        return measure.metric == "cosine" and measure.epsilon == 0 and not measure.positive
 
-    def __call__(self, X: Array, start: int | None = None, *, keep: bool = False) -> Piece:
+    @cached_property
+    def _sides(self) -> PlainSides | None:
+        """What the plain cosine multiplies with; None for other measures."""
+        return PlainSides.of(self.queries, self.measure.min_overlap) if self.is_plain else None
+
+    def __call__(
+        self, X: Array, start: int | None = None, *, keep: bool = False, reflector: Array | None = None
+    ) -> Piece:
         """Read a block of rows; `start` is the position of the first, where it is one of a pass over all.
 
         The first pass says `keep`: others may cut their blocks elsewhere, and would keep the same rows once more.
+        With a `reflector`, rows of H' instead of H.
         """
+        piece = self._plain(X, start, keep, reflector)
+        if piece is not None:
+            return piece
         measure = self.measure
-        if measure.metric == "cosine" and measure.epsilon == 0 and not measure.positive:
-            piece = self._plain(X, start, keep)
-            if piece is not None:
-                return piece
         unit = unit_rows_of_measure(X, measure)
         B, supported = cross(PreparedRows(unit, None), self.queries, measure)
         B = to_unit_interval(B) if measure.positive else B
         xp = namespace(X)
         zero = np.flatnonzero(to_numpy(~xp.any(unit != 0, axis=1)))
-        return Piece(xp.concat([extended(unit, measure), B], axis=1), supported, zero)
+        H = xp.concat([extended(unit, measure), B], axis=1)
+        if reflector is not None:
+            subtract_outer(H, 2 * (H @ reflector), reflector)  # H is ours: reflected in its place
+        return Piece(H, supported, zero)
 
-    def _plain(self, X: Array, start: int | None, keep: bool) -> Piece | None:
-        """The same with as few arrays of the size of the block as can be, or None where squares leave the range."""
-        n, d = (int(size) for size in X.shape)
-        H: Array = empty(self._sides[0], (n, d + self.n_queries))
-        known = None if self.kept is None or start is None else self.kept.get(start)
-        if known is not None and int(known[0].shape[0]) == n:
-            H[:, :d], H[:, d:] = X, known[0]  # cast on the way
-            H[:, :d] /= known[1]
-            return Piece(H, None, np.zeros(0, np.int64))
-        xp = namespace(H)
-        each = max(1, STRIP_BYTES // (8 * int(H.shape[1]))) if is_numpy(H) else n
-        parts = [self._strip(X[k : k + each, :], H[k : k + each, :]) for k in range(0, n, each)]
-        if any(part is None for part in parts):
+    def times(self, X: Array, start: int | None, lift: Array) -> Array:
+        """H @ lift for a block of rows; of the plain cosine without H, which takes more than the product."""
+        sides, d = self._sides, int(X.shape[1])
+        if sides is None:
+            return self(X, start).H @ lift
+        top, below = lift[:d, :], lift[d:, :]
+        known = self._known(X, start)
+        if known is not None:
+            return (astype(X, below.dtype) @ top) / known[1] + known[0] @ below
+        made = empty(lift, (int(X.shape[0]), int(lift.shape[1])))
+        joined = sides.values_beside(top)
+        for rows in strips(X, int(lift.shape[0])):
+            found = sides.cosines(astype(X[rows, :], lift.dtype), joined)
+            if found is None:
+                return self(X, start).H @ lift
+            made[rows, :] = found.beside / found.own + found.B @ below
+        return made
+
+    def _plain(self, X: Array, start: int | None, keep: bool, reflector: Array | None) -> Piece | None:
+        """The same with few arrays of the size of the block; None for other measures, or if squares leave the range.
+
+        The part of ``H u`` that belongs to P^ is one more column of the products of the cosines.
+        """
+        sides, n, d = self._sides, int(X.shape[0]), int(X.shape[1])
+        if sides is None:
             return None
-        supported, own = (xp.concat(side, axis=0) for side in zip(*(part for part in parts if part), strict=True))
+        H: Array = empty(sides.values, (n, d + self.n_queries))
+        known = self._known(X, start)
+        if known is not None:
+            H[:, :d], H[:, d:] = X, known[0]  # cast on the way
+            divide_rows(H[:, :d], X, known[1])
+            return Piece(H, None, np.zeros(0, np.int64))
+        joined = sides.values if reflector is None else sides.values_beside(reflector[:d, None])
+        parts = []
+        for rows in strips(X, int(H.shape[1])):
+            part, values = H[rows, :], X[rows, :]
+            part[:, :d] = values  # cast on the way
+            found = sides.cosines(part[:, :d], joined)
+            if found is None:
+                return None
+            part[:, d:] = found.B
+            if reflector is None:
+                divide_rows(part[:, :d], values, found.own)
+            else:
+                along = 2 * (found.beside[:, 0] / found.own[:, 0] + found.B @ reflector[d:])
+                divide_and_subtract_outer(part, values, found.own, along, reflector)
+            parts.append((found.something & sides.fit, found.B, found.own))
+        joint = namespace(H).concat
+        supported = joint([part[0] for part in parts], axis=0)
         if self.kept is not None and start is not None and keep:
-            self.kept[start] = (copied(H[:, d:]), own)
+            self.kept[start] = (joint([part[1] for part in parts], axis=0), joint([part[2] for part in parts], axis=0))
         return Piece(H, supported, np.zeros(0, np.int64))
 
-    def _strip(self, X: Array, H: Array) -> tuple[Array, Array] | None:
-        """Write rows of H; return which pairs have evidence, and the lengths of rows.
+    def _known(self, X: Array, start: int | None) -> tuple[Array, Array] | None:
+        """What was kept of these rows: B, and their lengths."""
+        found = None if self.kept is None or start is None else self.kept.get(start)
+        return found if found is not None and int(found[0].shape[0]) == int(X.shape[0]) else None
 
-        The column of ones gives the whole length of a row along with its lengths on the queries' features.
-        """
-        xp, d = namespace(X), int(X.shape[1])
-        masks, values, fit = self._sides
-        H[:, :d] = X  # cast on the way
-        Z = H[:, :d]
-        with np.errstate(over="ignore", invalid="ignore"):  # such rows are read again, scaled
-            energy = (Z * Z) @ masks
-        own = energy[:, -1:]
-        if not ordinary(own):
-            return None
-        energy = energy[:, :-1]
-        something = energy > NO_PART * own
-        B = Z @ values
-        if count_true(something) < int(np.prod(something.shape)):
-            energy = xp.where(something, energy, xp.full_like(energy, np.inf))  # no evidence: 0
-        B /= xp.sqrt(energy)
-        H[:, d:] = xp.clip(B, -1.0, 1.0)
-        own = xp.sqrt(own)
-        Z /= own  # a view: through H it would be copied onto itself
-        return something & fit, own
+
+def strips(X: Array, width: int) -> list[slice]:
+    """Rows to work on at a time, so that NumPy finds them in the cache, step after step."""
+    n = int(X.shape[0])
+    each = max(1, STRIP_BYTES // (8 * width)) if is_numpy(X) else n
+    return [slice(start, min(start + each, n)) for start in range(0, n, each)]
 
 
 class FirstPass(NamedTuple):
@@ -188,11 +213,10 @@ class GramOf:
 
     def __call__(self, X: Array, start: int) -> FirstPass:
         """Return the sums over one block."""
-        H, supported, zero = self.reader(X, start, keep=True)
+        H, supported, zero = self.reader(X, start, keep=True, reflector=self.reflector)
         assert supported is not None  # the first pass is the one that counts
         empty = tuple(int(k) + start for k in zero)
         without = int(np.prod(supported.shape)) - count_true(supported)
-        H = subtract_outer(H, 2 * (H @ self.reflector), self.reflector)  # H is ours: reflected in its place
         return FirstPass(symmetric_product(H), weights(start, H) @ H, self.reflector, without, empty)
 
 

@@ -92,7 +92,8 @@ class CandidateQuerySimilarity:
     @property
     def bytes_per_row(self) -> int:
         """What one candidate takes while its block is worked on."""
-        return (3 * self.candidates.width + 5 * self.queries.n) * 8
+        arrays = 2 if self.reader.is_plain else 3  # rows of other measures have an array for themselves
+        return (arrays * self.candidates.width + 5 * self.queries.n) * 8
 
     def blocks(self, label: str) -> Iterator[tuple[slice, Array, Array, Array]]:
         """One pass over the candidates: rows, P^, B and which pairs of B have evidence."""

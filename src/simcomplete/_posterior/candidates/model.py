@@ -32,7 +32,7 @@ from simcomplete._posterior.shared.rows import (
     check_settings,
 )
 from simcomplete._result.intervals import Match, RankedErrors
-from simcomplete._result.thresholds import Regression
+from simcomplete._result.thresholds import Correction
 from simcomplete._rows.budget import scipy_on_one_thread
 from simcomplete._rows.table import RowTable
 from simcomplete._types import Mask, Matrix
@@ -85,8 +85,8 @@ class CandidateModel:
     errors: RankedErrors | None = field(default=None, repr=False)
     copying: CopyDetector | None = field(default=None, repr=False)
     prior: Prior = None
-    # Of probabilities, by threshold. A change makes another model, which starts without.
-    regressions: dict[float, Regression] = field(default_factory=dict, init=False, repr=False, compare=False)
+    # Of probabilities, once it was learnt. A change makes another model, which starts without.
+    corrections: list[Correction | None] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @classmethod
     def fit(

@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from simcomplete._rows.budget import blas_on_one_thread, require
 from simcomplete._rows.passes import Target
-from simcomplete._rows.xp import Array, is_numpy, like, namespace, solve_upper, subtract_outer, to_numpy, zeros
+from simcomplete._rows.xp import Array, is_numpy, like, namespace, solve_upper, to_numpy, zeros
 from simcomplete._similarity.candidate_pass import Reader, reflect, weights
 from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
 from simcomplete._types import Vector
@@ -44,12 +45,14 @@ class FactorOf:
     reflector: Array
     lift: Array
 
+    @cached_property
+    def _reflected_lift(self) -> Array:
+        """H' lift = H (lift - 2 u u^T lift): of what is multiplied with all rows, not of the rows."""
+        return reflect(self.lift.T, self.reflector).T
+
     def __call__(self, X: Array, start: int) -> Array:
         """Return rows of the factor, one for every candidate."""
-        H = self.reader(X, start).H
-        return (
-            subtract_outer(H, 2 * (H @ self.reflector), self.reflector) @ self.lift
-        )  # H is ours: reflected in its place
+        return self.reader.times(X, start, self._reflected_lift)
 
     def of(self, H: Array) -> Array:
         """Return rows of the factor from rows of H."""
