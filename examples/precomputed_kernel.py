@@ -29,11 +29,11 @@ print(f"accuracy with PosteriorKernel: {machine.score(X[test], labels[test]):.1%
 # The paper's method ``SMCNN`` gives a kernel as well, and compares new rows with the fitted ones without fitting again.
 model = sc.SMCNN(rank=50).fit(X[train])
 kernel, kernel_test = model.similarity(), model.similarity(X[test])
-print(f"shape of the kernel: {kernel.shape}, and of that of the test rows: {kernel_test.shape}")
+print(f"shape of the kernel: {kernel.shape}, of that of the test rows: {kernel_test.shape}")
 by_smcnn = SVC(kernel="precomputed").fit(kernel, labels[train])
 print(f"accuracy with SMCNN: {by_smcnn.score(kernel_test, labels[test]):.1%}")
 
-# The products of the rows of the factor are the same kernel, so a linear kernel on them gives the same result.
+# Products of the rows of the factor are the same kernel, so a linear kernel gives the same.
 linear = SVC(kernel="linear").fit(model.factor_, labels[train])
 print(f"accuracy with the factor: {linear.score(model.transform(X[test]), labels[test]):.1%}")
 

@@ -3,6 +3,7 @@
 Skipped, with the reason, where the site was not built (`make docs`) or no browser can be driven.
 """
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -39,6 +40,43 @@ def problems(page, name, width):
             yield from page.evaluate(CUT)
 
 
+# Words of the glossary that a page uses in its text, and to which none of its links leads.
+UNLINKED = """words => words.filter(([word, pattern]) => {
+    const used = new RegExp(pattern, "i");
+    const prose = [...document.querySelectorAll("article p")].map(paragraph => {
+        const text = paragraph.cloneNode(true);
+        text.querySelectorAll("a:not(.glossary-link), code, em, cite, .math, math").forEach(one => one.remove());
+        return text.innerText;
+    });
+    return prose.some(text => used.test(text)) && !document.querySelector(`a[href$="#term-${word.replace(" ", "-")}"]`);
+}).map(([word]) => word)"""
+
+
+def glossary_words():
+    """The words that the site links, with their patterns; those of the extension itself."""
+    spec = importlib.util.spec_from_file_location("glossary_links", SITE.parent / "docs" / "_ext" / "glossary_links.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return list(module.WORDS.items())
+
+
+def test_every_page_links_the_words_of_the_glossary(browser):
+    pytest.importorskip("docutils", reason="what the site is made with (extra `docs`)")
+    words = glossary_words()
+    assert len(words) == 7
+    page = browser.new_page()
+    missing = {}
+    for path in sorted(SITE.rglob("*.html")):
+        name = path.relative_to(SITE)
+        if name.parts[0] == "_modules" or name.stem in {"glossary", "search", "genindex"}:
+            continue
+        page.goto(path.as_uri())
+        if found := page.evaluate(UNLINKED, words):
+            missing[str(name)] = found
+    page.close()
+    assert not missing
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_every_page_is_whole(browser, width, scheme):
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
@@ -65,7 +103,7 @@ def test_every_page_is_whole(browser, width, scheme):
     ("name", "words"),
     [
         ("gallery/rows_on_disk", ["candidates"]),
-        ("results", ["overlap-similarity", "coverage", "candidates", "queries"]),
+        ("results", ["posterior", "overlap-similarity", "coverage", "candidates", "queries"]),
     ],
 )
 def test_the_first_use_of_a_word_leads_to_the_glossary(name, words):

@@ -106,7 +106,7 @@ def _prior(shares: str | None) -> float | list[float] | None:
         found = [float(word) for word in shares.split(",")]
     except ValueError:
         raise InputError(
-            f"prior={shares!r} is no share; give one, such as 0.5, or three: 0.5,0,0", about=("prior",)
+            f"prior={shares!r} is not a share; give one, such as 0.5, or three: 0.5,0,0", about=("prior",)
         ) from None
     return found[0] if len(found) == 1 else found
 

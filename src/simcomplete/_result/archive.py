@@ -124,7 +124,7 @@ def check_target(path: Path, overwrite: bool, kind: ArchiveKind = COMPLETION) ->
     if not path.exists():
         return
     if not (path / kind.file).is_file() and os.path.lexists(path):
-        raise InputError(f"{path} exists and is not a saved {kind.noun}; it is left alone: choose another name")
+        raise InputError(f"{path} exists and is not a saved {kind.noun}, so it is not replaced; choose another name")
     try:
         others = sorted(file.name for file in path.iterdir() if not kind.owns(file.name) or file.is_dir())
     except FileNotFoundError:  # another writer has just moved it away

@@ -55,12 +55,12 @@ def to_frame(done: Completion, rows: Any = None, cols: Any = None, **views: bool
 
 
 def to_pandas(done: Completion, rows: Any = None, cols: Any = None, **views: bool) -> Any:
-    """Return completed similarities as a pandas frame, whatever the samples came in; parameters as in `to_frame`."""
+    """Return completed similarities as a pandas frame, for samples of any type; parameters as in `to_frame`."""
     return _pandas_matrix(done, rows, cols, views)
 
 
 def to_polars(done: Completion, rows: Any = None, cols: Any = None, **views: bool) -> Any:
-    """Return completed similarities as a polars frame, whatever the samples came in; parameters as in `to_frame`."""
+    """Return completed similarities as a polars frame, for samples of any type; parameters as in `to_frame`."""
     return _polars_matrix(done, rows, cols, views)
 
 
@@ -214,11 +214,11 @@ class SearchResult(Neighbours):
         return COLUMN_FRAMES[kind_of_frame(self.searched.frame)](self.columns(level))
 
     def to_pandas(self, level: float = 0.9) -> Any:
-        """Return the same as a pandas frame, whatever the samples came in."""
+        """Return the same as a pandas frame, for samples of any type."""
         return _pandas_columns(self.columns(level))
 
     def to_polars(self, level: float = 0.9) -> Any:
-        """Return the same as a polars frame, whatever the samples came in."""
+        """Return the same as a polars frame, for samples of any type."""
         return _polars_columns(self.columns(level))
 
 

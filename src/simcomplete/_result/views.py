@@ -1,7 +1,7 @@
 """Other forms of a completed matrix: unit diagonal, exact candidate block, entries clipped.
 
 Each has a price: rescaling to a unit diagonal can raise the error several times over; a matrix with the exact
-candidate block put back, or with entries clipped, need not be positive semi-definite. `validity` of the view tells.
+candidate block put back, or with entries clipped, need not be positive semi-definite. The view's `validity` shows it.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class PosteriorCompleter(
     Parameters
     ----------
     metric : {"cosine", "pearson"}
-        Cosine, or correlation of rows: the cosine of rows less the mean of what was observed of them.
+        Cosine, or correlation of rows: the cosine of rows minus the mean of their observed values.
     center, scale : {"mean", "median"}, {"sd", "robust"}, optional
         Subtract this from every feature and divide by that, computed from the fitted rows; new rows are transformed
         with the same numbers.
