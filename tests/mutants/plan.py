@@ -115,6 +115,7 @@ TESTS = {
         ]
         for name in ("copies", "source_first")
     },
+    "_posterior/candidates/copy_cost": ["tests/posterior/candidates/test_known_copy_cost.py"],
     "_posterior/candidates/fitting": [
         "tests/posterior/candidates/test_known_candidate_model.py",
         "tests/posterior/candidates/test_streaming.py",

@@ -70,9 +70,9 @@ def test_another_protocol_does_not_inherit_them():
 def test_they_are_named_with_their_reasons():
     assert describe_cuts(parse_protocol("mine", CUT)) == [
         "CMC tuned, because trying the whole grid takes minutes",
-        "DMC and FMC, missing 0.7; CMC, because it takes minutes",
-        "tuned, on MNIST, missing 0.9, because nothing changes",
-        "FMC original with 2 of the seeds, to save time",
+        "DMC and FMC at missing 0.7, and CMC, because it takes minutes",
+        "tuned at missing 0.9 on MNIST, because nothing changes",
+        "FMC original with 2 of 5 seeds, to save time",
     ]
 
 
@@ -106,7 +106,7 @@ def test_timings_say_how_busy_the_machine_was():
     cell = CellSummary({}, "a", "b", {}, 1, 1, 0, 0, {"cpu_seconds": 1.0}, {}, {})
     quiet, busy = replace(cell, load=1.2), replace(cell, load=7.4)
     assert "with nothing else on the machine" in describe_timings([cell, quiet])
-    assert "beside other work (its load was 1 to 7, 1 is this run alone)" in describe_timings([quiet, busy])
+    assert "beside other work (the load was 1 to 7; 1 is this run alone)" in describe_timings([quiet, busy])
     assert describe_timings([busy]) in describe_runs(load_protocol("time"), [busy])
 
 

@@ -87,7 +87,7 @@ def test_parameters_of_columns():
 def test_a_rank_goes_to_those_that_take_one():
     cells = expand(load_protocol("time"), ["dataset=mnist", "missing=0.8", "rank=100"])
     ranks = {cell.trial["method"]: cell.trial["params"].get("rank") for cell in cells}
-    assert (ranks["smcnn"], ranks["bpmf"], ranks["dmc"]) == (100, 100, None)
+    assert (ranks["smcnn"], ranks["smcnmf"], ranks["bpmf"], ranks["dmc"]) == (100, 100, None, None)
 
 
 def test_slow_methods_run_with_fewer_seeds():

@@ -54,17 +54,18 @@ def serve(
     """Serve a model over HTTP, with a page to try it."""
     try:
         from simcomplete._serve.guard import RequestLimits
-        from simcomplete._serve.server import check_host, read_token, serve_forever
+        from simcomplete._serve.server import check_host, listening, read_token, serve_forever
     except ImportError as error:
         raise InputError(f"serve needs {error.name}: pip install 'simcomplete[serve]'") from error
     token = read_token(token_file)
     check_host(host, token)
     service = _demo(model, changes, shape, samples, store) if demo else _saved(model, changes, shape, samples, store)
+    listener = listening(host, port)
     about = service.served.describe()
     place = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     say(f"{about['kind']} of {about['n_features']} features: open {place}/ in a browser; Ctrl-C ends it")
     limits = RequestLimits(body_bytes=max_body * 2**20, at_once=max_requests, connections=max_connections)
-    serve_forever(service, host, port, token, limits, log=not quiet)
+    serve_forever(service, listener, token, limits, log=not quiet)
 
 
 def _demo(name: Path | None, *others: Any) -> Any:

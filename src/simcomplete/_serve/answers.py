@@ -196,6 +196,9 @@ class Served:
         """What is served from now on, after a change was recorded."""
         return self
 
+    def check(self) -> None:
+        """Raise an error if requests cannot be answered now."""
+
     def remove(self, gone: list[Any]) -> None:
         """Let go of candidates, once nobody is told of them any more."""
 

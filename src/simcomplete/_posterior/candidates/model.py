@@ -166,11 +166,11 @@ class CandidateModel:
     ) -> CandidateModel:
         if gathered.simulated is None:
             return cls(gathered.candidates, gathered.spaces, untrained(gathered.candidates.n))
-        holdout = gathered.holdout(("raw",) if copies else ())
+        holdout, spaces = gathered.holdout(("raw",) if copies else ()), gathered.spaces
         choice = LEARN[effort](holdout, objective)
         done = choice.holdout_vectors
         assert done is not None  # as all that is learnt on simulated queries
-        copying = gathered.copies(done, holdout, effort) if copies else None
+        copying = gathered.copies(done, holdout, effort, spaces["unit"], prior) if copies else None
         u = done.u
         if centred:  # as the vectors of real queries will be: see `without_constant_part`
             u = u - u.mean(axis=1, keepdims=True)
@@ -179,7 +179,7 @@ class CandidateModel:
         choice = replace(choice, holdout_vectors=None)
         # Beside a pass over many rows it takes no time, and where there are many there may be no memory for it later.
         errors = holdout.ranked(u, deferred=gathered.candidates.n <= FEW)
-        return cls(gathered.candidates, gathered.spaces, choice, errors, copying, prior)
+        return cls(gathered.candidates, spaces, choice, errors, copying, prior)
 
     @property
     def unit(self) -> Any:

@@ -44,7 +44,7 @@ def describe_cuts(protocol: Protocol) -> list[str]:
     reasons: dict[str, list[str]] = {}  # places with the same reason in one sentence
     for entry in protocol.without:
         reasons.setdefault(entry[REASON], []).append(_place(entry))
-    cuts += [f"{'; '.join(places)}, because {why}" for why, places in reasons.items()]
+    cuts += [f"{', and '.join(places)}, because {why}" for why, places in reasons.items()]
     fewer = _fewer_seeds(protocol)
     return [*cuts, f"{fewer}, to save time"] if fewer else cuts
 
@@ -56,8 +56,8 @@ def describe_timings(cells: Sequence[CellSummary]) -> str:
     if not loads or max(loads) <= QUIET_LOAD:
         return f"{start} with nothing else on the machine; runs that were made beside other work are not timed."
     return (
-        f"{start} beside other work (its load was {min(loads):.0f} to {max(loads):.0f}, 1 is this run alone), which "
-        "lengthens them: factors below 2 between methods mean nothing."
+        f"{start} beside other work (the load was {min(loads):.0f} to {max(loads):.0f}; 1 is this run alone). "
+        "Processor time leaves out waiting, but shared caches lengthen it: small differences mean nothing."
     )
 
 
@@ -67,17 +67,18 @@ def _fewer_seeds(protocol: Protocol) -> str:
         method, _, column = place.partition(" ")
         if method in protocol.methods and count < len(protocol.seeds):
             slow.setdefault(count, []).append(f"{method_label(method)} {column}".strip())
-    return "; ".join(f"{_join(names)} with {count} of the seeds" for count, names in sorted(slow.items()))
+    every = len(protocol.seeds)
+    return ", and ".join(f"{_join(names)} with {count} of {every} seeds" for count, names in sorted(slow.items()))
 
 
 def _place(entry: Mapping[str, Any]) -> str:
     """Name a combination: what is left out, then where."""
     what = _join(method_label(name) for name in entry.get("method", []))
-    what = " ".join(part for part in (what, _join(entry.get("column", []))) if part)
-    where = [f"on {_join(set_label(name) for name in entry['dataset'])}"] if "dataset" in entry else []
+    column = _join(entry.get("column", []))
     numbers = [name for name in entry if name not in ("method", "column", "dataset", REASON)]
-    where += [f"{name} {_join(f'{value:g}' for value in entry[name])}" for name in numbers]
-    return ", ".join(part for part in (what, *where) if part)
+    at = [f"at {name} {_join(f'{value:g}' for value in entry[name])}" for name in numbers]
+    on = f"on {_join(set_label(name) for name in entry['dataset'])}" if "dataset" in entry else ""
+    return " ".join(part for part in (what, column, *at, on) if part)
 
 
 def _join(words: Any) -> str:

@@ -21,8 +21,8 @@ The paper completes similarities of samples with missing values by [SMCNN](metho
 LEFT_OUT = """\
 ## What is left out
 
-The whole of it takes about six hours of processor time. Combinations that take minutes each and do not bear on the
-question of their table are not run; methods that take long run with fewer of the seeds.
+Combinations that take minutes each and do not bear on the question of their table are not run, and slow methods have
+fewer of the seeds, so that all of it can be run again in some hours.
 """
 PAGE_END = """\
 ## How this page was made
@@ -77,7 +77,7 @@ def render_findings(
         link = f"[{name}](reproduction/{name}.md)" if any(cell.ran for cell in mine) else name
         parts.append(f"| {link} | {one_protocol.paper} | {coverage(one_protocol, mine)} |")
     cuts = [(one.name, describe_cuts(one)) for one in protocols]
-    parts += ["", LEFT_OUT, *(f"- **{name}**: {'; '.join(left)}." for name, left in cuts if left)]
+    parts += ["", LEFT_OUT, *(f"- [{name}](reproduction/{name}.md): {'; '.join(left)}." for name, left in cuts if left)]
     shown = command.replace(" -o ", " \\\n        -o ")  # two lines: a page is as wide as 96 letters of code
     parts += ["", PAGE_END.format(command=shown, machine=machine)]
     return "\n".join(parts)

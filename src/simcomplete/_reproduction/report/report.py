@@ -113,7 +113,9 @@ def describe_machine(rows: Sequence[dict[str, Any]]) -> str:
     busy = (
         f" The load was {min(loads):.0f} to {max(loads):.0f}; use CPU seconds, not wall-clock seconds." if loads else ""
     )
+    hours = sum(row.get("cpu_seconds") or 0.0 for row in rows) / 3600
     return (
-        f"{len(rows)} rows, made on {', '.join(facts['processor'])} with {', '.join(facts['cores'])} cores and "
+        f"{len(rows)} rows, whose solvers took {hours:.1f} hours of processor time, made on "
+        f"{', '.join(facts['processor'])} with {', '.join(facts['cores'])} cores and "
         f"{', '.join(facts['threads'])} thread for each run, commit {', '.join(c[:10] for c in facts['commit'])}.{busy}"
     )
