@@ -106,7 +106,7 @@ def test_a_variance_of_zero_has_no_covariances():
     C[2, 2] = 0
     repair = sc.nearest_covariance(pd.DataFrame(C, index=list("abcd"), columns=list("abcd")))
     assert (repair.values[2] == 0).all()
-    assert "1 variances are 0 ('c')" in repair.notes[0]
+    assert "1 variance is 0 ('c'): its" in repair.notes[0]
     assert repair.min_eigenvalue_after > -1e-9
     assert (sc.nearest_covariance(np.zeros((2, 2))).matrix == 0).all()
 

@@ -110,7 +110,9 @@ def nearest_covariance(
     part = np.ix_(alive, alive)
     if not alive.all():
         names = [str(i) if source.labels is None else repr(source.labels[i]) for i in np.flatnonzero(~alive)[:3]]
-        notes.append(f"{int(np.sum(~alive))} variances are 0 ({', '.join(names)}): their covariances become 0")
+        count = int(np.sum(~alive))
+        what, their = ("1 variance is", "its") if count == 1 else (f"{count} variances are", "their")
+        notes.append(f"{what} 0 ({', '.join(names)}): {their} covariances become 0")
     largest = float(b.max()) or 1.0
     scale = np.sqrt(b[alive]) if through == "correlation" else np.full(int(alive.sum()), np.sqrt(largest))
     size = np.outer(scale, scale)

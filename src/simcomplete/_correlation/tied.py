@@ -133,7 +133,7 @@ class Ties:
 
 def nearly_tied(given: Given, conditions: Constraints) -> tuple[Constraints, str] | None:
     """The constraints with 1 or -1 where a held entry is next to it, and what is told of that; None where none is."""
-    if conditions.floor > 0 or conditions.block is not None:
+    if conditions.floor > 0 or conditions.block is not None or not conditions.held.any():
         return None
     low = conditions.low
     away = 1 - np.abs(low)
