@@ -30,11 +30,7 @@ other pairs are not counted. `posterior` is restricted to the same features, by 
 version of this table used its similarities over all features, a different quantity in sparse data, and showed errors
 of up to 538.) The imputing methods and `smcnn` cannot be restricted, so their errors are over all features and are
 shown only for completeness. Errors are relative to the overlap similarities after hiding, without the diagonal;
-coverage is over the same pairs. Means over {len(SEEDS)} seeds, one seed for more than {WIDE} features. A dash means
-that `posterior` was not measured on this set again.
-
-These figures are older than two changes: missing values among features that a row once had are now treated as lost at
-random, and the level of variances is learnt from such pairs."""
+coverage is over the same pairs. Means over {len(SEEDS)} seeds, one seed for more than {WIDE} features."""
 TEXT_APART = f"""\
 **Complete rows with real masks.** Only for tables with at least {FEWEST} complete rows. A quarter of them, at most
 {QUERIES}, become queries, each with the mask of a random incomplete row; at most {MOST} of the others are candidates.
