@@ -21,6 +21,7 @@ import pytest
 from serve.conftest import P
 from serve.live import ask, free_port
 from simcomplete._cli.app import app
+from simcomplete._serve.server import listening
 from simcomplete.estimators import PosteriorCompleter
 
 KILLS = int(os.environ.get("SIMCOMPLETE_KILLS", "20"))
@@ -187,6 +188,12 @@ def test_refused_before_it_listens(model, tmp_path, capsys):
         port = str(other.getsockname()[1])
         assert app(["serve", saved, "--port", port], standalone_mode=False) == 2
     assert f"port {port}: address already in use; choose another --port" in capsys.readouterr().err
+
+
+def test_connections_do_not_delay_small_packets():
+    """asyncio sets TCP_NODELAY only where the protocol of the listening socket is named."""
+    with listening("127.0.0.1", free_port()) as listener:
+        assert listener.proto == socket.IPPROTO_TCP and listener.type == socket.SOCK_STREAM
 
 
 def test_samples_of_a_file_by_name(tmp_path, monkeypatch):

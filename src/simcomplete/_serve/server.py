@@ -83,13 +83,20 @@ def read_token(path: Path | None) -> str | None:
 def listening(host: str, port: int) -> socket.socket:
     """A socket that clients can already connect to; they are answered when the service runs."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # With its protocol named, asyncio switches off the delay of small packets (TCP_NODELAY) on every connection.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+        if os.name == "posix":  # elsewhere two programs could listen on the same port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
     except OSError as error:
+        listener.close()
         why = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error.strerror)
         raise InputError(
             f"cannot listen on {host}, port {port}: {why.lower()}; choose another --port, or --host"
         ) from error
+    return listener
 
 
 def server_of(
