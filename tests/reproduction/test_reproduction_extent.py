@@ -69,7 +69,7 @@ def test_another_protocol_does_not_inherit_them():
 
 def test_they_are_named_with_their_reasons():
     assert describe_cuts(parse_protocol("mine", CUT)) == [
-        "CMC tuned, because trying the whole grid takes minutes",
+        "CMC tuned, because trying the whole grid takes long",
         "DMC and FMC at missing 0.7, and CMC, because it takes minutes",
         "tuned at missing 0.9 on MNIST, because nothing changes",
         "FMC original with 2 of 5 seeds, to save time",

@@ -31,6 +31,13 @@ def test_figures_have_the_papers_panels(made):
     assert draw_figure(figure, "png").startswith(b"\x89PNG")
 
 
+def test_the_picture_names_what_lies_above_it():
+    errors = {"cifar10": {"nnfn": [(0.7, 1383.0), (0.8, 40.0)], "smcnn": [(0.7, 0.9)], "posterior": [(0.7, 0.2)]}}
+    assert Overview(errors).alt().endswith("posterior ends between 0.20 and 0.20. Above the picture: NNFN on CIFAR10.")
+    assert Overview({"mnist": {"posterior": [(0.7, 0.2)]}}).alt().endswith("between 0.20 and 0.20.")
+    assert b"NNFN" in Overview(errors).draw("svg")
+
+
 class Document(HTMLParser):
     """Images, links and places of a page; fails on tags that are not closed in order."""
 

@@ -21,8 +21,8 @@ The paper completes similarities of samples with missing values by [SMCNN](metho
 LEFT_OUT = """\
 ## What is left out
 
-Combinations that take minutes each and do not bear on the question of their table are not run, and slow methods have
-fewer of the seeds, so that all of it can be run again in some hours.
+Combinations that take long and do not bear on the question of their table are not run, and slow methods have fewer of
+the seeds, so that all of it can be run again in some hours.
 """
 PAGE_END = """\
 ## How this page was made
