@@ -21,7 +21,7 @@ from benchmarks.data import imagelike
 from benchmarks.measure import timed
 from simcomplete._posterior.candidates import fitting, grid, model
 from simcomplete._posterior.candidates.conditional import ConditionalMeans
-from simcomplete._similarity import candidate_pass, candidate_query, plain_cosine
+from simcomplete._similarity import candidate_pass, candidate_query, products
 from simcomplete._spectral.eigen import reduced
 
 Stage = tuple[str, Any, str]
@@ -29,8 +29,8 @@ REST = "everything else"
 SPECTRAL: list[Stage] = [
     ("sample of rows, common direction", candidate_query, "common_direction"),
     ("rows of [P^ B]: cast, squares", candidate_pass.Reader, "__call__"),
-    ("similarities with queries", plain_cosine.PlainSides, "cosines"),
-    ("first pass: lengths and reflection of rows", candidate_pass, "divide_and_subtract_outer"),
+    ("similarities with queries", products.PlainSides, "cosines"),
+    ("first pass: lengths and reflection of rows", candidate_pass, "divide_and_reflect"),
     ("first pass: sums H^T H", candidate_pass, "symmetric_product"),
     ("root of the sums", reduced, "root_of_gram"),
     ("largest eigenpairs of the small problem", reduced, "dense_largest"),
