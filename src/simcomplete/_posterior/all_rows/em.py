@@ -88,7 +88,7 @@ class Factors:
         return int(self.loadings.shape[1])
 
     @cached_property
-    def _precisions(self) -> Matrix:
+    def _precisions(self) -> Array:
         """w_f w_f^T / psi_f, flat; with the uncertainty of w_f where it is averaged over."""
         i, j = triangle(self.rank).upper
         outer = columns(self.loadings, i) * columns(self.loadings / self.noise[:, None], j)

@@ -85,8 +85,9 @@ class Dense:
         """Another matrix of the same kind."""
         return Dense(C)
 
-    def systems(self, observed: Mask) -> None:
-        """Here masks are factorised one after the other; see `batched` for all of them at once."""
+    def systems(self, observed: Mask) -> ManySystems | None:
+        """None: masks are factorised one after the other; see `batched` for all of them at once."""
+        return None
 
     def shrunk(self, delta: float) -> Dense:
         """Shrink towards the diagonal target; the last one asked for is remembered."""
@@ -121,6 +122,8 @@ class Dense:
 
     def solvers(self, observed: Mask) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Solve]]:
         """By Cholesky of C_oo, or of the precision's missing part when more is observed than missing."""
+        if len(observed) == 1 and 2 * observed.sum() <= len(self.C):  # rows that are read again: see `times_some`
+            self._rows_of(np.flatnonzero(observed[0]))
         for mask, rows in rows_by_mask(observed):
             key = np.packbits(mask).tobytes()
             if key not in self._known:
@@ -138,7 +141,8 @@ class Dense:
     def _solver(self, mask: Mask) -> Solve:
         o, u = np.flatnonzero(mask), np.flatnonzero(~mask)
         if len(o) <= len(self.C) // 2:
-            return cholesky(self._rows_of(o)[:, o])
+            read = self._read.get(o.tobytes())
+            return cholesky(self.C.take(o[:, None] * len(self.C) + o) if read is None else read[:, o])
         return _by_precision(self.precision, o, u)
 
 
@@ -160,8 +164,9 @@ class LowRank:
         psi = (1 - delta) * self.psi + delta * wanted
         return LowRank(np.sqrt(1 - delta) * self.W, np.maximum(psi, 1e-9 * max(float(wanted.mean()), 1e-300)))
 
-    def systems(self, observed: Mask) -> None:
-        """The small matrices are factorised one after the other."""
+    def systems(self, observed: Mask) -> ManySystems | None:
+        """None: the small matrices are factorised one after the other."""
+        return None
 
     def times(self, A: Matrix) -> Matrix:
         """Return A C."""

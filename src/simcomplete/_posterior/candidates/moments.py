@@ -62,8 +62,9 @@ class Statistics:
 
     def in_numpy(self) -> Statistics:
         """The same in NumPy; those of an accelerator know it, because systems are factorised there."""
-        arrays = (to_numpy(x) for x in (self.centre, self.total, self.outer, self.squares))
-        return Statistics(self.n, *arrays, self.centre if on_accelerator(self.centre) else None)
+        there = self.centre if on_accelerator(self.centre) else None
+        centre, total, outer, squares = (to_numpy(x) for x in (self.centre, self.total, self.outer, self.squares))
+        return Statistics(self.n, centre, total, outer, squares, there)
 
     @cached_property
     def mean(self) -> Matrix:
