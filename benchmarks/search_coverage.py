@@ -3,7 +3,9 @@
 Queries are up to 500 rows that are no candidates; 800 candidates, fewer where there are fewer rows, seeds pooled.
 Coverage of 90 % intervals of all pairs and of the predicted nearest, their mean width, and the largest difference of
 stated probability and frequency in ten bins: of P(similarity > t), t exceeded by 1, 5 and 20 % of the pairs, and of
-P(among the ten nearest). Tables of docs/find-the-same.md; ``--help`` shows what else can be asked.
+P(among the ten nearest), with their standard errors if queries are drawn anew: the pairs of a query go together, and
+large probabilities may be those of few queries. Tables of docs/find-the-same.md; ``--help`` shows what else can be
+asked.
 """
 
 from __future__ import annotations
@@ -44,21 +46,31 @@ def reliability(cell, seeds, effort, least_pairs):
         widths.append((high - low).mean())
         for share in SHARES:
             t = float(np.quantile(truth, 1 - share))
-            stated[share][0].append(done.probability(above=t).ravel())
-            stated[share][1].append((truth > t).ravel())
-        stated["nearest"][0].append(done.top_probability(NEAREST).ravel())
+            stated[share][0].append(done.probability(above=t))
+            stated[share][1].append(truth > t)
+        stated["nearest"][0].append(done.top_probability(NEAREST))
         least = -np.partition(-truth, NEAREST - 1, axis=1)[:, NEAREST - 1 : NEAREST]
-        stated["nearest"][1].append((truth >= least).ravel())
-    worst = [f"{largest_gap(np.concatenate(p), np.concatenate(hit), least_pairs):.3f}" for p, hit in stated.values()]
+        stated["nearest"][1].append(truth >= least)
+    worst = [largest_gap(np.concatenate(p), np.concatenate(hit), least_pairs) for p, hit in stated.values()]
+    gaps, errors = ([f"{number:.3f}" for number in each] for each in zip(*worst, strict=True))
     covered = {key: f"{np.mean(values):.3f}" for key, values in inside.items()}
     width = f"{np.mean(widths):.3f}"
-    return {"data": str(cell), **covered, "width": width, "bins 1/5/20 %": "/".join(worst[:3]), "nearest": worst[3]}
+    bins = {"bins 1/5/20 %": "/".join(gaps[:3]), "nearest": gaps[3], "their standard errors": "/".join(errors)}
+    return {"data": str(cell), **covered, "width": width, **bins}
 
 
 def largest_gap(p, hit, least):
-    """The largest difference of stated probability and frequency in a bin with enough pairs."""
-    bins = np.minimum((p * BINS).astype(int), BINS - 1)
-    return max(abs(p[bins == b].mean() - hit[bins == b].mean()) for b in range(BINS) if (bins == b).sum() >= least)
+    """The largest difference of stated probability and frequency in a bin with enough pairs, and its standard error.
+
+    Lines are queries.
+    """
+    bins, found = np.minimum((p * BINS).astype(int), BINS - 1), []
+    for b in range(BINS):
+        count = (bins == b).sum()
+        if count >= least:
+            by_query = np.where(bins == b, p - hit, 0.0).sum(axis=1)
+            found.append((abs(by_query.sum()) / count, np.sqrt(np.sum(by_query**2)) / count))
+    return max(found)
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery_order.key",
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,

@@ -2,8 +2,8 @@
 Find the same record twice, with gaps in both
 =============================================
 
-Two records of the same object often have different fields filled in. ``sc.duplicates`` finds such pairs without an
-exact join, and returns the probability that two records are the same.
+Two records of the same object often have different fields filled in, so no exact comparison finds them.
+``sc.duplicates`` finds pairs of records that are probably the same, and returns the probability for each pair.
 """
 
 import matplotlib.pyplot as plt
@@ -18,19 +18,20 @@ records = load_breast_cancer(as_frame=True).data
 again = rng.choice(len(records), 30, replace=False)  # thirty records were entered twice
 table = pd.concat([records, records.iloc[again]], ignore_index=True)
 table = table.mask(rng.random(table.shape) < 0.3)  # 30 percent of all fields are empty
-print(f"{len(table)} rows, complete rows: {int(table.notna().all(axis=1).sum())}")
-print(f"exact duplicates by pandas: {int(table.duplicated().sum())}")
+print(f"{len(table)} rows, of which {int(table.notna().all(axis=1).sum())} are complete")
+print(f"duplicates found by pandas: {int(table.duplicated().sum())}")
 
 # %%
-# Pairs that are the same with a probability of at least 0.9.
+# Find the pairs that are the same record with a probability of at least 0.9.
 found = sc.duplicates(table.to_numpy(), above=0.9)
 true_pairs = {(int(a), len(records) + i) for i, a in enumerate(again)}
 right = sum((int(a), int(b)) in true_pairs for a, b in found.pairs)
-print(f"found {len(found.pairs)} pairs, {right} of the {len(true_pairs)} true ones")
-print(f"smallest probability among them: {found.probability.min():.3f}")
+print(f"{len(found.pairs)} pairs found, {right} of the {len(true_pairs)} true pairs among them")
+print(f"their smallest probability: {found.probability.min():.3f}")
 
 # %%
-# The most probable pair: the values are equal where both are known.
+# In the most probable pair, the values are equal wherever both are known. The histogram shows the probabilities of all
+# pairs above 0.01.
 a, b = found.pairs[int(np.argmax(found.probability))]
 print(table.iloc[[a, b], :6].T.round(3).to_string())
 

@@ -2,8 +2,8 @@
 Error bars that hold
 ====================
 
-``done.interval(0.9)`` should contain 90 percent of the true similarities, over all pairs and among the predicted
-nearest candidates. Here the truth is known, so the coverage can be measured.
+``done.interval(0.9)`` should contain 90 percent of the true similarities, both over all pairs and among the candidates
+that are predicted to be nearest. In this example the true similarities are known, so the coverage can be measured.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ estimate = done.similarity("queries", "candidates")
 top = np.argsort(-estimate, axis=1)[:, :10]
 
 # %%
-# How often intervals of each level contain the truth.
+# For each level, print the share of true similarities that lie inside their intervals.
 levels = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 everywhere, nearest = [], []
 for level in levels:
@@ -30,22 +30,24 @@ for level in levels:
     inside = (low <= exact) & (exact <= high)
     everywhere.append(inside.mean())
     nearest.append(np.take_along_axis(inside, top, axis=1).mean())
-    print(f"level {level:.2f}: all {everywhere[-1]:.3f}, ten nearest {nearest[-1]:.3f}")
+    share = f"{everywhere[-1]:.3f} of all pairs, {nearest[-1]:.3f} of the ten nearest"
+    print(f"level {level:.2f}: {share}")
 
 # %%
-# Left: the shares above. Right: the ten predicted nearest of one query, with their intervals and the true similarities.
+# Left: the coverage against the level. Right: the ten candidates that are predicted to be nearest to one query, with
+# their intervals and true similarities.
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6))
 left.plot([0.45, 1], [0.45, 1], color="gray", linewidth=1)
 left.plot(levels, everywhere, "o-", label="all pairs")
-left.plot(levels, nearest, "s-", label="predicted ten nearest")
+left.plot(levels, nearest, "s-", label="ten nearest, as predicted")
 left.set(xlabel="level", ylabel="coverage")
 left.legend()
 low, high = done.interval(0.9)
 row, order = 0, top[0]
 ends = low[row, order], high[row, order]
-right.vlines(range(10), *ends, linewidth=5, alpha=0.4, label="90 % interval")
-right.plot(range(10), estimate[row, order], "o", label="estimate")
-right.plot(range(10), exact[row, order], "kx", label="truth")
+right.vlines(range(1, 11), *ends, linewidth=5, alpha=0.4, label="90 % interval")
+right.plot(range(1, 11), estimate[row, order], "o", label="estimate")
+right.plot(range(1, 11), exact[row, order], "kx", label="truth")
 right.set(xlabel="rank", ylabel="similarity")
 right.legend()
 figure.tight_layout()

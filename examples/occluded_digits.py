@@ -2,8 +2,9 @@
 Find pictures that are half covered
 ===================================
 
-A square covers part of a picture. Which pictures of a collection are nearest to it? Usually, only the uncovered pixels
-are compared. The expected similarity finds more of the true neighbours, and also fills in the covered part.
+A square covers part of a picture. Which pictures of a collection are most similar to it? The usual answer compares only
+the pixels that are not covered. ``posterior`` estimates the similarity over all pixels, finds more of the true
+neighbours, and can also fill in the covered part.
 """
 
 import matplotlib.pyplot as plt
@@ -22,17 +23,17 @@ overlap = sc.complete(P, Q, method="overlap")
 exact = sc.complete(P, truth, method="overlap")
 
 # %%
-# The share of the true ten nearest, those of the complete pictures, that is found.
+# The true ten nearest are those of the complete pictures. How many of them are found?
 nearest = exact.search(k=10).ids
-for name, result in (("uncovered pixels alone", overlap), ("posterior", done)):
+for name, result in (("visible pixels only", overlap), ("posterior", done)):
     found = result.search(k=10).ids
     share = sc.index.recall(found, nearest)
-    print(f"{name:<24} {share:.1%} of the ten nearest")
+    print(f"{name:<20} {share:.1%} of the true ten nearest")
 
 # %%
-# The first six queries: what was given, what was filled in, the truth, and the nearest candidate by each.
+# For six of the queries: the picture as given, as filled in, and complete, and the nearest candidate by each method.
 filled = done.imputed()[len(P) :]
-columns = ["given", "filled in", "truth", "nearest: uncovered", "nearest: posterior"]
+columns = ["given", "filled in", "complete", "nearest: visible", "nearest: posterior"]
 figure, axes = plt.subplots(6, 5, figsize=(7, 8))
 for i, row in enumerate(axes):
     neighbours = [P[result.search(k=1).ids[i, 0]] for result in (overlap, done)]
@@ -44,6 +45,6 @@ for i, row in enumerate(axes):
         if i == 0:
             axis.set_title(title, fontsize=9)
 figure.tight_layout()
-print(f"confidence of the first six: {done.confidence[:6].round(2)}")
-print(f"mean error of a covered pixel: {np.abs(filled - truth)[~seen].mean():.2f} of 16")
-print(f"a valid matrix of cosines: {done.validity.ok}")
+error = np.abs(filled - truth)[~seen].mean()
+print(f"mean absolute error of a covered pixel: {error:.2f}, on a scale from 0 to 16")
+print(f"the result is a valid matrix of cosines: {done.validity.ok}")

@@ -2,9 +2,9 @@
 Repair a correlation matrix of stocks
 =====================================
 
-If each correlation is computed over the days that both stocks have, the matrix may have negative eigenvalues, and
-optimisers and Cholesky factorisations fail. ``sc.nearest_correlation`` finds the nearest valid matrix, with a
-certificate. If the prices themselves are available, ``sc.correlation`` is closer to the truth.
+If each correlation is computed over the days on which both stocks have prices, the matrix may have negative
+eigenvalues, and optimisers and Cholesky factorisations fail. ``sc.nearest_correlation`` finds the nearest valid matrix,
+with a certificate. If the prices are available, the estimate of ``sc.correlation`` is closer to the truth.
 """
 
 import matplotlib.pyplot as plt
@@ -17,19 +17,20 @@ returns = load_sp500_dataset().pct_change().iloc[-60:]  # 60 days, 20 stocks
 truth = returns.corr()
 gaps = returns.mask(np.random.default_rng(0).random(returns.shape) < 0.5)
 pairwise = gaps.corr()
-print(f"smallest eigenvalue of pandas' corr(): {np.linalg.eigvalsh(pairwise)[0]:.4f}")
+print(f"smallest eigenvalue of the matrix of pandas: {np.linalg.eigvalsh(pairwise)[0]:.4f}")
 
 # %%
-# The nearest valid matrix, positive definite so that a Cholesky factor exists.
+# Find the nearest valid matrix. A positive ``min_eigenvalue`` ensures that it has a Cholesky factor. ``repair.moved``
+# lists the entries, largest change first.
 repair = sc.nearest_correlation(pairwise, min_eigenvalue=1e-4)
-print(f"after the repair: {np.linalg.eigvalsh(repair.matrix)[0]:.4f}")
-print(f"distance of the repaired matrix: {repair.distance:.3f}")
-print(f"Cholesky factor of shape {repair.cholesky().shape}")
+print(f"smallest eigenvalue after the repair: {np.linalg.eigvalsh(repair.matrix)[0]:.4f}")
+print(f"distance of the two matrices: {repair.distance:.3f}")
+print(f"shape of the Cholesky factor: {repair.cholesky().shape}")
 for move in repair.moved[:3]:
     print(f"{move.row} and {move.column}: {move.before:.2f} becomes {move.after:.2f}")
 
 # %%
-# An estimate from the returns with gaps is valid as well, and has an interval for every entry.
+# An estimate from the returns themselves is valid as well. Compare the errors of the three matrices.
 estimate = sc.correlation(gaps)
 
 

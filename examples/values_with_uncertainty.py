@@ -2,8 +2,8 @@
 Fill in missing values, with their uncertainty
 ==============================================
 
-``PosteriorImputer`` works like scikit-learn's imputers. It also returns a standard deviation for every value, and
-random draws for multiple imputation, so that later steps can account for the uncertainty.
+``PosteriorImputer`` is used like scikit-learn's imputers. It also returns a standard deviation for every filled-in
+value, and random draws for multiple imputation, so that later steps can take the uncertainty into account.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,8 @@ imputer.fit(X)
 values, std = imputer.impute(X, return_std=True)
 
 # %%
-# Errors in units of the standard deviation of each feature, beside other imputers. KNNImputer needs scaled features.
+# Compare the errors with those of other imputers, in units of each feature's standard deviation. KNNImputer needs
+# scaled features.
 scale = truth.std().to_numpy()
 center = truth.mean().to_numpy()
 scaled = (X.to_numpy() - center) / scale
@@ -33,18 +34,20 @@ for name, found in {**filled, "posterior": values}.items():
     print(f"{name:<20} root mean square error {np.sqrt(np.mean(gap**2)):.3f}")
 
 # %%
-# Are the standard deviations right? Nine errors in ten should be within 1.645 of them.
+# Are the standard deviations right? About 90 percent of the errors should be smaller than 1.645 standard deviations.
 values, std = np.asarray(values), np.asarray(std)
 inside = np.abs(truth.to_numpy() - values)[missing] <= 1.645 * std[missing]
-print(f"inside the 90 % interval: {inside.mean():.3f}")
+print(f"share of the true values inside their 90 % intervals: {inside.mean():.3f}")
 
 # %%
-# A mean over multiple imputations, pooled by Rubin's rules: its error includes that of the missing values.
+# Multiple imputation: compute the mean radius from 20 filled-in tables, and pool the results by Rubin's rules. The
+# standard error of the pooled mean then includes the uncertainty of the missing values.
 draws = imputer.sample(X, n=20, random_state=0)
 means = [np.asarray(draw)[:, 0].mean() for draw in draws]
 variances = [np.asarray(draw)[:, 0].var() / len(truth) for draw in draws]
 pooled = sc.pool(means, variances)
-print(f"mean radius {pooled.estimate:.2f}, the truth {truth.iloc[:, 0].mean():.2f}")
+print(f"mean radius: {pooled.estimate:.2f}, standard error {pooled.variance**0.5:.2f}")
+print(f"mean radius of the complete table: {truth.iloc[:, 0].mean():.2f}")
 
 column = missing[:, 2]
 show = np.flatnonzero(column)[:60]

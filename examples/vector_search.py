@@ -2,8 +2,8 @@
 Search a FAISS index with queries that have gaps
 ================================================
 
-Vector indexes do not support NaN. ``model.transform`` turns a row with missing values into a vector whose inner
-products with the stored rows are expected cosines. It works with FAISS, a database, or any index for inner products.
+Vector indexes cannot search with NaN. ``model.transform`` turns a row with missing values into a complete vector, whose
+inner products with the stored rows are the expected cosines. Any index for inner products can search with it.
 """
 
 import faiss
@@ -25,13 +25,13 @@ def unit(X):
 
 
 # %%
-# The index holds the complete rows, divided by their lengths. Nothing in it depends on the queries.
+# The index contains the complete rows, divided by their lengths. It does not depend on the queries.
 model = sc.PosteriorCompleter().fit(P)
 index = faiss.IndexFlatIP(P.shape[1])
 index.add(model.candidates_.astype(np.float32))
 
 # %%
-# The same index, searched with different vectors. The true nearest are those of the complete queries.
+# Search it with different vectors. How many of the true ten nearest, those of the complete queries, are found?
 nearest = index.search(unit(truth).astype(np.float32), 10)[1]
 kinds = {
     "NaN unchanged": Q,
@@ -49,9 +49,10 @@ share = sc.index.recall(model.search(Q, 10).ids, nearest)
 print(f"  {'model.search(Q)':<20} {share:6.1%}, without an index")
 
 # %%
-# ``attach`` keeps a model and an index together: ids, payloads, rows that are added or removed, and scores in float64.
+# ``model.attach`` writes the candidates to a store and keeps both in step when rows are added or removed. Its search
+# completes the queries itself.
 held = model.attach(sc.stores.FaissStore())
-print(held.search(Q[:2], k=3).ids)
+print(f"the three nearest to the first query: {held.search(Q[:1], k=3).ids[0]}")
 figure, axis = plt.subplots(figsize=(6, 3))
 axis.barh(list(found), list(found.values()))
 axis.set(xlabel="share of the true ten nearest")

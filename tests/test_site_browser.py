@@ -3,6 +3,7 @@
 Skipped, with the reason, where the site was not built (`make docs`) or no browser can be driven.
 """
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -26,27 +27,74 @@ UNCLEAR = """(() => {
 })()"""
 
 
+def problems(page, name, width):
+    """What a reader would find wrong with the page that is open."""
+    yield from page.evaluate(MISSING)
+    if page.evaluate(WIDER) > 0:
+        yield "it scrolls sideways"
+    if name.parts[0] != "_modules":
+        yield from page.evaluate(UNCLEAR)
+        if " object at 0x" in page.inner_text("body"):
+            yield "it shows the address of an object"
+        if width >= 1280:
+            yield from page.evaluate(CUT)
+
+
+# Words of the glossary that a page uses in its text, and to which none of its links leads.
+UNLINKED = """words => words.filter(([word, pattern]) => {
+    const used = new RegExp(pattern, "i");
+    const prose = [...document.querySelectorAll("article p")].map(paragraph => {
+        const text = paragraph.cloneNode(true);
+        text.querySelectorAll("a:not(.glossary-link), code, em, cite, .math, math").forEach(one => one.remove());
+        return text.innerText;
+    });
+    return prose.some(text => used.test(text)) && !document.querySelector(`a[href$="#term-${word.replace(" ", "-")}"]`);
+}).map(([word]) => word)"""
+
+
+def glossary_words():
+    """The words that the site links, with their patterns; those of the extension itself."""
+    spec = importlib.util.spec_from_file_location("glossary_links", SITE.parent / "docs" / "_ext" / "glossary_links.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return list(module.WORDS.items())
+
+
+def test_every_page_links_the_words_of_the_glossary(browser):
+    pytest.importorskip("docutils", reason="what the site is made with (extra `docs`)")
+    words = glossary_words()
+    assert len(words) == 7
+    page = browser.new_page()
+    missing = {}
+    for path in sorted(SITE.rglob("*.html")):
+        name = path.relative_to(SITE)
+        if name.parts[0] == "_modules" or name.stem in {"glossary", "search", "genindex"}:
+            continue
+        page.goto(path.as_uri())
+        if found := page.evaluate(UNLINKED, words):
+            missing[str(name)] = found
+    page.close()
+    assert not missing
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_every_page_is_whole(browser, width, scheme):
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = context.new_page()
-    wrong, asked = [], []
-    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: wrong.append(str(error)))
+    errors, asked = [], []
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
     pages = sorted(SITE.rglob("*.html"))
     assert len(pages) > 60
+    wrong = {}
     for path in pages:
         page.goto(path.as_uri())
         name = path.relative_to(SITE)
-        assert not wrong, (name, wrong)
-        assert page.evaluate(MISSING) == [], name
-        assert page.evaluate(WIDER) <= 0, name
-        if name.parts[0] != "_modules":
-            assert page.evaluate(UNCLEAR) == [], name
-            assert " object at 0x" not in page.inner_text("body"), name
-            if width >= 1280:
-                assert page.evaluate(CUT) == [], name
+        if found := [*problems(page, name, width), *errors]:
+            wrong[str(name)] = found
+        errors.clear()
+    assert not wrong
     assert all(url.startswith(("file://", "data:")) for url in asked)
     context.close()
 
@@ -55,7 +103,7 @@ def test_every_page_is_whole(browser, width, scheme):
     ("name", "words"),
     [
         ("gallery/rows_on_disk", ["candidates"]),
-        ("results", ["overlap-similarity", "coverage", "candidates", "queries"]),
+        ("results", ["posterior", "overlap-similarity", "coverage", "candidates", "queries"]),
     ],
 )
 def test_the_first_use_of_a_word_leads_to_the_glossary(name, words):

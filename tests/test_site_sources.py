@@ -1,7 +1,7 @@
 """The sources of the site: every public name is in its reference, every page is reachable, its examples run."""
 
 import ast
-import importlib
+import importlib.util
 import re
 from pathlib import Path
 
@@ -65,14 +65,31 @@ def test_links_between_files_lead_somewhere():
     assert len(pages) > 60 and not dead
 
 
+NUMBER = r"-?\d+\.?\d*(?:e-?\d+)?"
+
+
+def words(line):
+    """The text of a line without its numbers, however they are aligned."""
+    return re.sub(NUMBER, "0", line.replace("[", " ").replace("]", " ")).split()
+
+
+def numbers(text):
+    return [float(number) for number in re.findall(NUMBER, text)]
+
+
 @pytest.mark.parametrize("name", ["index", "start", "scikit-learn"])
-def test_the_examples_of_a_page_run(name, tmp_path, monkeypatch, capsys):
+def test_the_examples_of_a_page_print_what_it_shows(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = {}
-    for code in re.findall(r"```python\n(.*?)```", (DOCS / f"{name}.md").read_text(encoding="utf-8"), re.DOTALL):
+    page = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    shown = 0
+    for code, output in re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", page, re.DOTALL):
         exec(compile(code, f"docs/{name}.md", "exec"), names)
-    said = capsys.readouterr().out
-    assert said.strip() and "nan" not in said.lower()
+        printed = capsys.readouterr().out
+        assert [words(line) for line in printed.splitlines()] == [words(line) for line in output.splitlines()]
+        assert numbers(printed) == pytest.approx(numbers(output), abs=0.03)
+        shown += bool(output)
+    assert shown
     if name == "start":
         assert not np.isnan(names["filled"]).any(axis=None)
         assert names["table"].columns[0] == "name"
@@ -110,8 +127,8 @@ def test_examples_show_no_object_and_fit_their_boxes(path):
             assert getattr(function, "id", getattr(function, "attr", None)) in quiet, ast.unparse(last)
     # The text of a page is as wide as 96 letters of its code.
     after = source.index('"""', 3)
-    code = [line for line in source[after:].splitlines() if not line.startswith("#")]
-    assert max(map(len, code)) <= 96
+    code = re.sub(r"^# %%\n(?:#.*\n)*", "", source[after:], flags=re.MULTILINE)
+    assert max(map(len, code.splitlines())) <= 96
 
 
 def code_of(text):
@@ -127,3 +144,23 @@ def code_of(text):
 def test_code_of_pages_fits_its_boxes():
     for page in [*DOCS.glob("*.md"), *(DOCS / "methods").glob("*.md"), ROOT / "CONTRIBUTING.md"]:
         assert not [line for line in code_of(page.read_text(encoding="utf-8")) if len(line) > 100], page.name
+
+
+@pytest.mark.parametrize(
+    ("latex", "written"),
+    [
+        (r"X \succeq 0", '<mo lspace="0.278em" rspace="0.278em">&#x02AB0;</mo>'),
+        (r"x \sim y", '<mo lspace="0.278em" rspace="0.278em">&#x0223C;</mo>'),
+        (r"U \operatorname{diag}(w)", '<mi>U</mi><mo lspace="0.167em" rspace="0">diag</mo>'),
+        (r"z = \max x", '<mo lspace="0" rspace="0.167em">max</mo>'),
+        (r"|z|", '<mo stretchy="false" lspace="0" rspace="0">|</mo><mi>z</mi>'),
+        (r"\alpha \le 1", "<mi>&#x003B1;</mi><mo>"),
+    ],
+)
+def test_operators_of_formulae_have_their_space(latex, written):
+    pytest.importorskip("latex2mathml", reason="what formulae are made with (extra `docs`)")
+    pytest.importorskip("docutils", reason="what the site is made with (extra `docs`)")
+    spec = importlib.util.spec_from_file_location("mathml", DOCS / "_ext" / "mathml.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert written in module.mathml(latex, "inline")

@@ -14,6 +14,8 @@ WORDS = {
     "certificate": r"(?<![\w-])certificate(?![\w-])",
     "posterior": r"(?<![\w-])posterior(?![\w-])",
 }
+# The method of this name is written as code, and is a word of the glossary all the same.
+CODE = {"posterior": "posterior"}
 WITHIN = (nodes.paragraph,)
 # Emphasis is what names of parameters become in docstrings.
 NOT_WITHIN = (nodes.reference, nodes.literal, nodes.title, nodes.literal_block, nodes.term, nodes.caption, nodes.topic)
@@ -38,10 +40,24 @@ def link_first_uses(app, doctree, docname):
         return
     left = dict(WORDS)
     for text in list(doctree.findall(nodes.Text)):
-        if left and allowed(text):
+        code = text.parent
+        if isinstance(code, nodes.literal) and CODE.get(str(text)) in left and allowed(code):
+            link = link_to(app, docname, CODE[str(text)])
+            code.parent.replace(code, link)
+            link += code
+            del left[CODE[str(text)]]
+        elif left and allowed(text):
             made, left = linked(app, docname, str(text), left)
             if made is not None:
                 text.parent.replace(text, made)
+
+
+def link_to(app, docname, word, text=""):
+    """Return a link from a page to a word of the glossary."""
+    base = app.builder.get_relative_uri(docname, "glossary")
+    link = nodes.reference("", text, internal=True, refuri=f"{base}#term-{word.replace(' ', '-')}")
+    link["classes"].append("glossary-link")
+    return link
 
 
 def linked(app, docname, text, left):
@@ -54,11 +70,8 @@ def linked(app, docname, text, left):
     if not found:
         return None, left
     made, at = [], 0
-    base = app.builder.get_relative_uri(docname, "glossary")
     for start, end, word in sorted(found):
-        link = nodes.reference("", text[start:end], internal=True, refuri=f"{base}#term-{word.replace(' ', '-')}")
-        link["classes"].append("glossary-link")
-        made += [nodes.Text(text[at:start]), link]
+        made += [nodes.Text(text[at:start]), link_to(app, docname, word, text[start:end])]
         at = end
     made.append(nodes.Text(text[at:]))
     return made, {word: pattern for word, pattern in left.items() if word not in {each for *_, each in found}}

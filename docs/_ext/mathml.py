@@ -8,30 +8,45 @@ from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
 
 IDENTIFIER = re.compile(r"<mi>(&#x[0-9A-F]+;)</mi>")
+NAMED = re.compile(
+    r'(<mrow>|<munder>|</mo>)?<mo>([a-zA-Z]{2,})</mo>(?=(<mo stretchy="false">&#x00028;|(?:<msub>)?<mrow><mo )?)'
+)
+THIN, THICK = "0.167em", "0.278em"
 
 
-def operator(match):
-    """A sign that the converter takes for an identifier, such as that of positive semi-definite, as an operator."""
+def relation(match):
+    """A sign that the converter takes for an identifier, such as that of positive semi-definite, as a relation."""
     sign = html.unescape(match[1])
-    mathematical = unicodedata.category(sign) == "Sm" and sign not in "∞∅"
-    return f"<mo>{match[1]}</mo>" if mathematical else match[0]
+    if unicodedata.category(sign) != "Sm" or sign in "∞∅":
+        return match[0]
+    # A plain tilde is an accent in MathML, and has no space around it.
+    return f'<mo lspace="{THICK}" rspace="{THICK}">{"&#x0223C;" if sign == "~" else match[1]}</mo>'
 
 
-def mathml(node, display):
-    """The formula as MathML; signs have the space of operators, and the bars of a norm the height of letters."""
-    text = IDENTIFIER.sub(operator, convert(node.astext(), display=display))
-    return text.replace("<mo>&#x02016;</mo>", '<mo stretchy="false">&#x02016;</mo>')
+def named(match):
+    """A function such as diag or max: a thin space before and after it, none before its parenthesis."""
+    before, name, parenthesis = match.groups()
+    left, right = ("0" if before else THIN), ("0" if parenthesis else THIN)
+    return f'{before or ""}<mo lspace="{left}" rspace="{right}">{name}</mo>'
+
+
+def mathml(text, display):
+    """A formula in LaTeX as MathML, with the spaces that LaTeX would put around its operators."""
+    text = NAMED.sub(named, IDENTIFIER.sub(relation, convert(text, display=display)))
+    # The bars of a norm have the height of letters, and those of an absolute value no space.
+    text = text.replace("<mo>&#x02016;</mo>", '<mo stretchy="false">&#x02016;</mo>')
+    return text.replace('<mo stretchy="false">&#x0007C;</mo>', '<mo stretchy="false" lspace="0" rspace="0">|</mo>')
 
 
 def visit_math(self, node):
     """Write a formula within a line."""
-    self.body.append(mathml(node, "inline"))
+    self.body.append(mathml(node.astext(), "inline"))
     raise SkipNode
 
 
 def visit_math_block(self, node):
     """Write a formula on a line of its own, which scrolls where the page is narrow."""
-    self.body.append(f'<div class="math-block">{mathml(node, "block")}</div>')
+    self.body.append(f'<div class="math-block">{mathml(node.astext(), "block")}</div>')
     raise SkipNode
 
 

@@ -77,13 +77,13 @@ def complete(
     penalty : float
         Weight of the method's penalty, lambda of the paper.
     metric : {"cosine", "pearson"}
-        Similarity over common features; "pearson" is the cosine of rows less their own mean, a correlation of rows.
+        Similarity over common features; "pearson" is the cosine of rows minus their means, the correlation of rows.
     center : {"mean", "median"}, optional
         Subtract this from every feature first, computed from the observed values of the candidates (without queries, of
         all rows).
     scale : {"sd", "robust"}, optional
-        Divide every feature first, by its standard deviation or by the distance of its quartiles (in units of a normal
-        distribution's), so that features in large units do not dominate. Features that are constant or missing
+        Divide every feature first, by its standard deviation, or by its interquartile range over that of the standard
+        normal distribution, so that features in large units do not dominate. Features that are constant or missing
         throughout are divided by 1. `done.scaling` has the numbers; new rows are transformed with the same ones.
     min_overlap : int
         Pairs with fewer common features have similarity 0 and no evidence.
@@ -96,7 +96,7 @@ def complete(
     progress : bool, optional
         None shows progress on a terminal and in a notebook, where it takes more than two seconds; False never.
     memory : int or str, optional
-        What a block of rows and its temporaries may take: bytes, or words such as "2 GiB".
+        Memory for a block of rows and its temporaries: a number of bytes, or text such as "2 GiB".
     out : path, optional
         A `.npy` or `.zarr` to write the factor to, block by block if the method computes it so.
     id : optional

@@ -6,13 +6,13 @@ import sys
 import warnings
 from pathlib import Path
 
-# Lines of these packages are not the caller's: this one, and those that call estimators on somebody's behalf.
+# Frames of these packages are skipped: this package, and packages that call estimators for the user.
 ROOT = str(Path(__file__).parent)
 BETWEEN = ("sklearn", "joblib")
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn as if from the first line outside this package, scikit-learn and joblib."""
+    """Issue a warning that points at the innermost line outside this package, scikit-learn and joblib."""
     level, frame = 1, sys._getframe(0)
     while frame.f_back is not None and _is_inside(frame.f_code.co_filename, frame.f_globals.get("__name__", "")):
         level, frame = level + 1, frame.f_back

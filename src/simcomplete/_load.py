@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from simcomplete._result import store
-from simcomplete._result.archive import MODEL
+from simcomplete._result.archive import COMPLETION, MODEL
 from simcomplete._result.completion import Completion
 from simcomplete._rows.atomic import as_path
+from simcomplete.errors import FileFormatError
 
 
 def load(path: str | Path) -> Any:
@@ -41,6 +42,10 @@ def load(path: str | Path) -> Any:
         from simcomplete.estimators._save import read_model  # scikit-learn takes a second to import
 
         return read_model(folder)
+    if folder.exists() and not (folder / COMPLETION.file).exists():
+        raise FileFormatError(
+            f"{folder} is not a saved model or completion: it has no {MODEL.file} and no {COMPLETION.file}"
+        )
     return Completion(**store.read(folder, _model))
 
 

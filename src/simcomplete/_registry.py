@@ -9,10 +9,10 @@ from simcomplete._baselines.ablation import mc_fon, mc_on, smc_gd
 from simcomplete._baselines.completion import bpmf, facnnfn, fgsr, nnfn
 from simcomplete._baselines.imputation import gr, kfmc, lr, mean, zero
 from simcomplete._baselines.psd import cmc, dmc, fmc
-from simcomplete._method.params import aligned
 from simcomplete._method.spec import COLUMNS, Method, Registry
 from simcomplete._posterior import method as posterior
 from simcomplete._result.html import html_table
+from simcomplete._result.text import aligned
 from simcomplete._spectral import methods as spectral
 
 FAMILIES = (

@@ -72,6 +72,13 @@ def test_every_option_has_help(name):
     assert all(one.help for one in COMMANDS[name].params)
 
 
+@pytest.mark.parametrize("group", [GROUP, GROUP.commands["paper"]], ids=["simcomplete", "paper"])
+def test_lists_of_commands_are_not_cut_off(group):
+    """Beside the longest name and a margin of six, a terminal of 80 columns has this much for each description."""
+    left = 80 - 6 - max(map(len, group.commands))
+    assert not [name for name, one in group.commands.items() if one.get_short_help_str(left).endswith("...")]
+
+
 def test_examples_are_commands():
     lines = [
         line.removeprefix("$ ")

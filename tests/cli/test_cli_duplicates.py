@@ -33,3 +33,9 @@ def test_what_is_printed_and_refused(table, run):
     assert "r141" in run("duplicates", "table.csv").stdout
     assert "first,second,same" in run("duplicates", "table.csv", "-o", "-").stdout
     assert "--prior" in run("duplicates", "table.csv", "--prior", "0", code=2).stderr
+
+
+def test_a_table_without_duplicates_says_so(table, run, as_json):
+    few = ["duplicates", "table.csv", "--columns", "x0,x1,x2", "--above", "0.999"]
+    assert as_json(*few)["pairs"] == []
+    assert run(*few).stdout == "no two of the 150 rows are the same with a probability of 0.999 or more\n"

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
 import simcomplete as sc
@@ -15,38 +14,19 @@ TIN = FRAME.rename(index={"oil": "tin"}, columns={"oil": "tin"})
 X = sc.nearest_correlation(A).matrix
 
 
-def test_a_frame_comes_back_as_a_frame():
-    repair = sc.nearest_correlation(FRAME)
-    pd.testing.assert_frame_equal(repair.matrix, pd.DataFrame(X, index=NAMES, columns=NAMES))
-    assert repair.notes == ()
-    assert repair.moved[0].row == "oil"
-    assert {move.change for move in repair.moved} == {m.change for m in sc.nearest_correlation(A).moved}
+STAYS = np.array([[False, True, False], [True, False, False], [False, False, False]])
 
 
-def test_a_permuted_frame_is_put_in_order_and_noted():
-    repair = sc.nearest_correlation(FRAME[["gold", "oil", "gas"]])
-    pd.testing.assert_frame_equal(repair.matrix, pd.DataFrame(X, index=NAMES, columns=NAMES))
-    assert "another order" in repair.notes[0]
-
-
-def test_frames_without_row_labels():
-    plain = pd.DataFrame(A, columns=NAMES)
-    repair = sc.nearest_correlation(plain)
-    assert list(repair.matrix.columns) == NAMES
-    assert repair.labels == NAMES
-    assert sc.nearest_correlation(pd.DataFrame(A)).labels is None
-    assert sc.nearest_correlation(pd.DataFrame(A, index=NAMES)).labels == NAMES
-
-
-def test_polars_frames():
-    repair = sc.nearest_correlation(pl.DataFrame(A, schema=NAMES))
-    assert isinstance(repair.matrix, pl.DataFrame)
-    np.testing.assert_array_equal(repair.matrix.to_numpy(), X)
-    named = pl.DataFrame({"name": NAMES, "gold": A[:, 2], "oil": A[:, 0], "gas": A[:, 1]})
-    repair = sc.nearest_correlation(named)
-    assert repair.matrix.columns == ["name", *NAMES]
-    np.testing.assert_array_equal(repair.matrix.select(NAMES).to_numpy(), X)
-    assert "another order" in repair.notes[0]
+def test_a_value_beyond_the_possible_by_rounding_is_taken_for_it():
+    first = sc.nearest_correlation([[1, -1], [-1, 1]], min_eigenvalue=0.9)  # 0.1, or the next number above 1 - 0.9
+    larger = np.eye(3)
+    larger[:2, :2] = [[1, -0.1], [-0.1, 1]]
+    larger[0, 2] = larger[2, 0] = 0.3
+    block = sc.nearest_correlation(larger, block=2, min_eigenvalue=0.9)
+    assert block.values[0, 1] == pytest.approx(-0.1, abs=1e-15)
+    assert first.values[0, 1] == pytest.approx(-0.1, abs=1e-9)
+    over = np.nextafter(1, 2)
+    assert sc.nearest_correlation(A, fixed=np.where(STAYS, over, np.nan)).values[0, 1] == 1
 
 
 def test_unknown_entries_have_no_weight():
@@ -130,6 +110,11 @@ def test_weights_and_held_values_follow_labels():
         (A, {"weights": "high"}, "weights is 'high'; give 3 positive numbers"),
         (A, {"weights": -np.ones((3, 3))}, "negative or not finite"),
         (A, {"weights": np.zeros((3, 3))}, "leaves no entry"),
+        (A, {"weights": [1e-300, 1, 1]}, "weights has a largest number above 1e\\+12 times the smallest"),
+        (A, {"weights": np.full((3, 3), 1e200)}, "weights holds 1.0e\\+200, of which squares are beyond the range"),
+        (A, {"weights": [[1, 2], [3]]}, "the rows of weights have different lengths"),
+        ([[1, 2], [3]], {}, "the rows of A have different lengths"),
+        (A, {"fixed": STAYS.astype(int)}, "fixed holds a 0 or a 1 for every entry; give True and False"),
         (A, {"weights": np.triu(np.ones((3, 3)))}, "weights is not symmetric"),
         (A, {"fixed": np.ones((2, 2), dtype=bool)}, r"fixed has shape \(2, 2\)"),
         (FRAME, {"fixed": FRAME * 0 + 1.5}, r"fixed\['oil', 'gas'\] = 1.5 is not possible"),

@@ -6,8 +6,7 @@ from sklearn.datasets import load_digits
 
 import simcomplete as sc
 from simcomplete._result import thresholds
-from simcomplete._result.intervals import IntervalModel
-from simcomplete._result.thresholds import threshold_regression
+from simcomplete._result.thresholds import learn_correction
 from simcomplete.errors import InputError
 
 
@@ -27,6 +26,19 @@ def test_the_same_row_by_row(fitted):
         np.testing.assert_allclose(model.similarity(one)[0], S[row], atol=1e-12)
         np.testing.assert_allclose(np.vstack(model.interval(one, 0.8)), [low[row], high[row]], atol=1e-12)
         np.testing.assert_allclose(model.probability(one, above=0.8)[0], p[row], atol=1e-9)
+
+
+def test_all_that_a_result_says(fitted):
+    model, Q, X = fitted
+    done = sc.complete(X[:400], Q, method="posterior", effort="fast")
+    answers = {
+        "quantile": (model.quantile(Q, 0.25), done.quantile(0.25)),
+        "std": (model.std(Q), done.std()),
+        "top_probability": (model.top_probability(Q, 5), done.top_probability(5)),
+        "sample": (model.sample(Q, 3, random_state=1), done.sample(3, random_state=1)),
+    }
+    for name, (by_model, by_result) in answers.items():
+        np.testing.assert_allclose(by_model, by_result, atol=1e-9, err_msg=name)
 
 
 def test_coverage(fitted):
@@ -76,26 +88,27 @@ def test_copies_need_values_that_are_the_same(fitted):
         sc.complete(X[:100], Q, method="posterior", metric="pearson", copies=True)
 
 
-def test_a_threshold_is_learnt_once_for_the_same_candidates(fitted, monkeypatch):
+def test_probabilities_are_learnt_once_for_the_same_candidates(fitted, monkeypatch):
     _, Q, X = fitted
     learnt = []
 
     def learn(*given):
-        learnt.append(given[1])
-        return threshold_regression(*given)
+        learnt.append(given)
+        return learn_correction(*given)
 
-    monkeypatch.setattr(thresholds, "threshold_regression", learn)
+    monkeypatch.setattr(thresholds, "learn_correction", learn)
     model = sc.PosteriorCompleter(effort="fast").fit(X[:400])
     first = [model.search(Q[:3], 5, above=t).probability for t in (0.8, 0.9, 0.8)]
     np.testing.assert_array_equal(first[0], first[2])
+    assert (first[0] >= first[1]).all()
     np.testing.assert_array_equal(model.probability(Q[:3], 0.8), model._answer(Q[:3]).probability(0.8))
-    assert learnt == [0.8, 0.9]
+    assert len(learnt) == 1
     for change in (lambda: model.partial_fit(X[400:420]), lambda: model.forget([0]), lambda: model.recalibrate()):
         learnt.clear()
         change()
         again = model.search(Q[:3], 5, above=0.8)
-        assert learnt == [0.8]
-        fresh = model._answer(Q[:3])._with_regressions({}).search(5, above=0.8)  # by a result that remembers nothing
+        assert len(learnt) == 1
+        fresh = model._answer(Q[:3])._with_corrections([]).search(5, above=0.8)  # by a result that remembers nothing
         np.testing.assert_array_equal(again.ids, fresh.ids)
         np.testing.assert_array_equal(again.probability, fresh.probability)
 
@@ -104,15 +117,7 @@ def test_new_queries_of_a_result_share_what_it_learnt(fitted, monkeypatch):
     _, Q, X = fitted
     done = sc.complete(X[:400], Q[:5], method="posterior", effort="fast")
     done.search(3, above=0.8)
-    monkeypatch.setattr(thresholds, "threshold_regression", None)  # would fail
+    monkeypatch.setattr(thresholds, "learn_correction", None)  # would fail
     assert done.query(Q[5:8]).probability(above=0.8).shape == (3, 400)
     other = done.view(unit_diagonal=True)  # other rows, so what was learnt is not taken over
-    assert other._regressions == {}
-
-
-def test_few_thresholds_are_kept():
-    known = dict.fromkeys(np.linspace(-1, 0, thresholds.REGRESSIONS_KEPT).tolist())
-    model = IntervalModel(np.ones(1), np.linspace(0, 2, 1001))
-    assert thresholds.known_regression(known, model, 0.5, lambda: np.eye(2)) is None
-    assert len(known) == thresholds.REGRESSIONS_KEPT
-    assert 0.5 in known and -1.0 not in known
+    assert other._corrections == []

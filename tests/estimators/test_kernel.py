@@ -63,6 +63,18 @@ def test_rows_can_be_masks(data):
     assert (default.transform(new) != by_rows.transform(new)).any()
     with pytest.raises(InputError, match="or rows with missing values"):
         default.recalibrate(X[:5])  # which have no gaps
+    with pytest.raises(InputError, match="all are complete"):
+        default.recalibrate("observed")
+
+
+def test_observed_masks_are_those_of_the_fitted_rows(data):
+    Q, X, _ = data
+    some = np.concatenate([X[:120], Q[120:160]])
+    by_name = PosteriorCompleter(effort="fast").fit(some, masks="observed")
+    by_masks = PosteriorCompleter(effort="fast").fit(some, masks=~np.isnan(some[120:]))
+    np.testing.assert_array_equal(by_name.transform(Q[160:]), by_masks.transform(Q[160:]))
+    with pytest.raises(InputError, match="all are complete"):
+        PosteriorCompleter().fit(X[:50], masks="observed")
 
 
 def test_what_is_refused(data):

@@ -53,6 +53,7 @@ EQUIVALENT = [
     Equivalent(KRYLOV, "seed: int = 0", "0", "", "any seed will do"),
     Equivalent(ROUTES, "seed: int = 0", "0", "", "any seed will do"),
     Equivalent("_spectral/certify_passes.py", "seed: int = 0", "0", "", "any seed will do"),
+    Equivalent("_spectral/certify_passes.py", "if rank < int(reduced.small.shape", "0", "", "the matrix is square"),
     Equivalent("_spectral/solvers/exact.py", "seed: int = 0", "0", "", "any seed will do"),
     Equivalent(
         KRYLOV,
@@ -143,6 +144,7 @@ EQUIVALENT = [
     Equivalent("_result/frames.py", "n_candidates: int = 0", "0", "", "without queries the numbers are the same"),
     Equivalent("_result/top.py", "LEVELS_HELD = 2**24", "24", "", "from when on memory is saved"),
     Equivalent(VALIDITY, "psd.ok and S.bounds is None", "S.bounds is None", "", "PSD: largest on the diagonal"),
+    Equivalent(VALIDITY, "deficit = xp.where(own < 0.75", "0.75", "(1.5)", "unit rows lack only what rounding took"),
     Equivalent(VALIDITY, "r = int(F.shape[1])", "1", "", "how many rows are looked at together"),
     Equivalent(VALIDITY, "side = max(1, min(isqrt", "32", "", "how many rows are looked at together"),
     Equivalent(OBJECTIVE, "s = np.maximum(s, 0.0)", "s = np.maximum(s, 0.0)", "", "takes out rounding alone"),

@@ -64,8 +64,24 @@ TESTS = {
             "tests/posterior/all_rows/test_known_mixture.py",
             "tests/posterior/all_rows/test_mixture.py",
         ]
-        for name in ("combine", "members", "mixture", "scored_pairs", "stack", "tilt")
+        for name in ("combine", "member_fits", "members", "mixture", "scored_pairs", "stack", "tilt")
     },
+    **{
+        f"_posterior/all_rows/{name}": [
+            "tests/posterior/all_rows/test_known_row_models.py",
+            "tests/posterior/all_rows/test_known_holdout.py",
+            "tests/posterior/all_rows/test_by_block.py",
+        ]
+        for name in ("block_work", "by_block", "packing", "row_order")
+    },
+    "_posterior/all_rows/pair_errors": [
+        "tests/posterior/all_rows/test_pair_errors.py",
+        "tests/posterior/all_rows/test_mixture.py",
+    ],
+    "_posterior/all_rows/split": [
+        "tests/posterior/shared/test_row_values.py",
+        "tests/posterior/all_rows/test_posterior_rows.py",
+    ],
     "_posterior/all_rows/hidden_values": [
         "tests/posterior/all_rows/test_known_hidden_values.py",
         "tests/posterior/all_rows/test_mixture.py",
@@ -82,6 +98,12 @@ TESTS = {
         "tests/posterior/candidates/test_known_stack.py",
         "tests/posterior/shared/test_row_values.py",
     ],
+    "_posterior/candidates/conditional": [
+        "tests/posterior/candidates/test_known_holdout_errors.py",
+        "tests/posterior/candidates/test_known_candidate_parts.py",
+        "tests/posterior/candidates/test_known_candidate_model.py",
+        "tests/posterior/candidates/test_conditional_means.py",
+    ],
     "_posterior/candidates/covariance": [
         "tests/posterior/candidates/test_known_candidate_parts.py",
         "tests/posterior/shared/test_row_values.py",
@@ -93,6 +115,7 @@ TESTS = {
         ]
         for name in ("copies", "source_first")
     },
+    "_posterior/candidates/copy_cost": ["tests/posterior/candidates/test_known_copy_cost.py"],
     "_posterior/candidates/fitting": [
         "tests/posterior/candidates/test_known_candidate_model.py",
         "tests/posterior/candidates/test_streaming.py",

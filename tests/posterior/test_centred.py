@@ -9,8 +9,8 @@ import simcomplete as sc
 from simcomplete._posterior.candidates import fitting
 from simcomplete._posterior.candidates.fitting import SimulatedQueries
 from simcomplete._posterior.candidates.source import Pool
-from simcomplete._posterior.centred import centred_rows, without_constant_part
-from simcomplete._posterior.shared.rows import Vectors
+from simcomplete._posterior.centred import CentredModel, centred_rows, without_constant_part
+from simcomplete._posterior.shared.rows import RowValues, Vectors
 from simcomplete._rows.table import HeldRows
 
 
@@ -161,3 +161,18 @@ def test_lengths_shrink_with_what_is_taken_off():
     np.testing.assert_allclose(found.u, [*flat[:4], u[4]], atol=1e-15)  # a row that is known whole stays
     share = np.linalg.norm(flat[0]) / 5
     np.testing.assert_allclose(found.length, [0.8 * share, 0.0, 0.4, 0.3, 1.0], atol=1e-15)
+
+
+def test_values_have_the_mean_that_was_taken_off():
+    class Counts:
+        """A model of which the missing values of a row are its number of known values."""
+
+        def values(self, X):
+            known = ~np.isnan(X)
+            mean = np.where(known, X, known.sum(axis=1, keepdims=True))
+            return RowValues(mean, np.where(known, 0.0, 0.5))
+
+    X = np.array([[1.0, 2.0, 6.0, np.nan], [np.nan, 5.0, np.nan, 7.0], [np.nan, np.nan, np.nan, np.nan]])
+    found = CentredModel(Counts()).values(X)
+    np.testing.assert_array_equal(found.mean, [[1, 2, 6, 3 + 3], [6 + 2, 5, 6 + 2, 7], [0, 0, 0, 0]])
+    np.testing.assert_array_equal(found.std, np.where(np.isnan(X), 0.5, 0.0))

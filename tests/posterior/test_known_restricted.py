@@ -1,6 +1,7 @@
 """What a completion tells of its fitted rows, one pair and one row at a time."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import simcomplete as sc
@@ -136,3 +137,19 @@ def test_extensions_divide_by_the_scale_and_have_ones_on_the_diagonal():
     np.testing.assert_allclose(
         model.overlap(X[4:6]), sc.overlap_similarity(np.vstack([X[:3], X[4:6]]))[3:, :3], atol=1e-12
     )
+
+
+def test_features_are_selected_by_name_position_or_booleans():
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    done = sc.complete(frame, method="posterior", copies=False)
+    expected = done.restricted(np.array([True, False, False, True, False]))
+    for features in (["a", "d"], [3, 0], [0, -2], np.array([0, 3])):
+        np.testing.assert_array_equal(done.restricted(features), expected)
+    np.testing.assert_array_equal(done.restricted("b"), done.restricted([1]))
+
+
+@pytest.mark.parametrize("features", ["z", 5, -6, [0.5], [], [[0, 1]], [None], np.ones(4, dtype=bool)])
+def test_features_that_do_not_exist_are_refused(features):
+    done = sc.complete(pd.DataFrame(X, columns=list("abcde")), method="posterior")
+    with pytest.raises(sc.errors.InputError, match="features"):
+        done.restricted(features)

@@ -26,14 +26,14 @@ def test_sentences_follow_the_numbers():
     assert "The smallest error: good (0.500). The highest recall@10: a (0.300)." in sentences.summary_sentences(
         [row(), good, bad], "good"
     )
-    assert sentences.summary_sentences([row()], "a") == ["a: passes all five checks of validity."]
+    assert sentences.summary_sentences([row()], "a") == ["a passes all five checks of validity."]
 
 
 def test_methods_that_fail_the_same_checks_share_a_sentence():
     fails = ["unit_diagonal", "bounded"]
     shared = sentences.validity_sentences([row("a", fails=fails), row("b"), row("c", fails=fails, value=5.5)])
-    assert shared[0].startswith("a, c: not a valid matrix of cosines (a diagonal off by up to 5.5 ")
-    assert shared[1] == "b: passes all five checks of validity."
+    assert shared[0].startswith("a and c are not a valid matrix of cosines (a diagonal off by up to 5.5 ")
+    assert shared[1] == "b passes all five checks of validity."
 
 
 def test_every_check_of_validity_has_words():

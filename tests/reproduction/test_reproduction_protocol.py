@@ -87,7 +87,7 @@ def test_parameters_of_columns():
 def test_a_rank_goes_to_those_that_take_one():
     cells = expand(load_protocol("time"), ["dataset=mnist", "missing=0.8", "rank=100"])
     ranks = {cell.trial["method"]: cell.trial["params"].get("rank") for cell in cells}
-    assert (ranks["smcnn"], ranks["bpmf"], ranks["dmc"]) == (100, 100, None)
+    assert (ranks["smcnn"], ranks["smcnmf"], ranks["bpmf"], ranks["dmc"]) == (100, 100, None, None)
 
 
 def test_slow_methods_run_with_fewer_seeds():
@@ -95,6 +95,7 @@ def test_slow_methods_run_with_fewer_seeds():
         one = load_protocol(f"effectiveness-{size}")
         seeds = {name: {c.trial["seed"] for c in expand(one, [f"method={name}"])} for name in ("nnfn", "smcnn")}
         assert seeds == {"nnfn": {0}, "smcnn": {0, 1, 2} if size == 2000 else {0}}
+        assert expand(one, ["method=nnfn", "dataset=googlenews"]) == expand(one, ["method=cmc"]) == []
         assert expand(one, ["method=cmc", "column=tuned"]) == []
 
 
@@ -115,6 +116,9 @@ def test_only():
         ('extends = "rank"\ncolour = "red"', "colour"),
         ('extends = "rank"\nlayout = "pie"', "pie"),
         ('extends = "rank"\nfewer_seeds = {zeal = 1}', "fewer_seeds has"),
+        ('extends = "rank"\n[[without]]\nmethod = ["nnfn"]', "needs a reason"),
+        ('extends = "rank"\n[[without]]\ncolour = ["red"]\nwhy = "it is"', "colour"),
+        ('extends = "rank"\n[[without]]\nmethod = "nnfn"\nwhy = "slow"', "needs lists"),
         ('extends = "rank"\n[grid]\nrank = [1]', "needs missing"),
         ('extends = "rank"\n[grid]\nmissing = [0.5]\ncolour = [1]', "colour"),
     ],

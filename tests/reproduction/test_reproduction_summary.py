@@ -19,7 +19,7 @@ def test_by_hand(made):
     assert one.spread == {"error": pytest.approx(0.025**0.5)}
     assert (one.asked, one.ran, one.over, one.failed, one.reason) == (5, 5, 1, 0, "late")
     assert one.paper == {"error": 0.8233, "recall_fifth": 0.7762, "ndcg": 0.8488}
-    assert len(entries) == 285
+    assert len(entries) == 264
     assert sum(e.ran for e in entries) == len(rows)
 
 

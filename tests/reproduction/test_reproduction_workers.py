@@ -1,8 +1,13 @@
 """Trials in processes: every outcome is a row, and a solve over its limit is stopped."""
 
+import contextlib
 import os
+import select
 import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -68,6 +73,46 @@ def test_a_process_that_dies_is_a_row(monkeypatch):
     (row,) = workers.run_in_processes([SMALL], limit=60.0)
     assert row["outcome"] == "failed"
     assert "code 7 while loading" in row["reason"]
+
+
+KILLED = """
+from simcomplete._reproduction import workers
+
+Worker = workers.Worker
+
+def spy(process, *rest):
+    print(process.pid, flush=True)
+    return Worker(process, *rest)
+
+workers.Worker = spy
+at = {"dataset": "digits", "candidates": 1000, "queries": 200, "missing": 0.8, "seed": 0}
+long = {"solver": "descent", "step": 1e-9, "tol": 0.0, "max_iter": 10**7, "rank": 50}
+list(workers.run_in_processes([{**at, "method": "smcnn", "params": long}], limit=600.0))
+"""
+
+
+@pytest.mark.skipif(not hasattr(select, "poll") or not Path("/proc").is_dir(), reason="needs poll and /proc")
+@pytest.mark.parametrize("seconds", [0.0, 5.0])
+def test_a_trial_ends_with_the_process_that_started_it(seconds):
+    parent = subprocess.Popen([sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True)
+    try:
+        worker = int(parent.stdout.readline())
+        time.sleep(seconds)  # it is loading, or solving
+        assert _is_running(worker)
+    finally:
+        parent.kill()
+        parent.wait()
+        parent.stdout.close()
+    deadline = time.monotonic() + 60
+    while _is_running(worker) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _is_running(worker)
+
+
+def _is_running(pid):
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    return False
 
 
 def test_several_at_a_time_give_the_same():

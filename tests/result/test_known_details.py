@@ -103,7 +103,7 @@ def test_whole_numbers_in_files_are_numbers():
 class Fitted:
     """A model of three features that answers what it is told."""
 
-    d = 3
+    d, columns = 3, None
 
     def imputed(self, place):
         return np.full((len(place), 3), 7.0), np.zeros((len(place), 3))

@@ -225,20 +225,25 @@ def test_checks_that_the_form_answers():
 @pytest.mark.parametrize("memory", [None, 8 * (2 * 3 + 4 * 5) * 2])
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("start", "stop"), [(0, 9), (2, 7)])
-def test_search_in_any_blocks(form, memory, start, stop):
+@pytest.mark.parametrize("absent", [None, [1, 4]])
+def test_search_in_any_blocks(form, memory, start, stop, absent):
     S, wanted = FORMS[form], np.array([3, 8, 0, 5, 2])
+    gone = None if absent is None else np.array(absent)
     with working_memory(memory):
         for alone in (False, True):
             # What is added to the diagonal of a factor is no part of it: a row itself is left out wherever it counts.
             whole = WHOLE if S.factor is None else F @ np.diag(SIGNS) @ F.T
             scores = whole[wanted][:, start:stop].copy()
+            scores[:, absent or []] = -np.inf
             for i, row in enumerate(wanted):
                 if alone and start <= row < stop:
                     scores[i, row - start] = -np.inf
-            found = nearest(S, wanted, slice(start, stop), 4, exclude_self=alone, progress=False)
+            found = nearest(S, wanted, slice(start, stop), 4, exclude_self=alone, absent=gone, progress=False)
             order = np.argsort(-scores, axis=1, kind="stable")[:, :4]
-            assert found.ids.tolist() == order.tolist()
-            np.testing.assert_allclose(found.scores, np.take_along_axis(scores, order, axis=1), atol=1e-12)
+            best = np.take_along_axis(scores, order, axis=1)
+            none = np.isinf(best)  # fewer than four are left
+            assert found.ids.tolist() == np.where(none, -1, order).tolist()
+            np.testing.assert_allclose(found.scores, np.where(none, np.nan, best), atol=1e-12)
 
 
 def test_products_with_other_rows(monkeypatch):

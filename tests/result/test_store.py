@@ -121,7 +121,7 @@ def test_ctrl_c_leaves_nothing(done, tmp_path, monkeypatch):
 def test_missing_and_foreign_folders(tmp_path):
     with pytest.raises(InputError, match="does not exist"):
         sc.load(tmp_path / "nowhere")
-    with pytest.raises(FileFormatError, match="not a saved completion"):
+    with pytest.raises(FileFormatError, match="not a saved model or completion"):
         sc.load(tmp_path)
     (tmp_path / "completion.json").write_text('{"format": "something else"}')
     with pytest.raises(FileFormatError, match="written by something else"):

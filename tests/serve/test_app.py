@@ -25,8 +25,9 @@ def npy(X):
     return stream.getvalue()
 
 
-def test_search_gives_what_the_library_gives(ask, model):
-    rows = [ROW, [0.5, 0.5, None, 0.1, 0.2]]
+@pytest.mark.parametrize("more", [0, 4])  # few rows are searched for one by one
+def test_search_gives_what_the_library_gives(ask, model, more):
+    rows = [ROW, [0.5, 0.5, None, 0.1, 0.2], *[[0.1 * i, None, 0.4, 0.9, None] for i in range(more)]]
     X = np.array(rows, dtype=float)
     found = ask("POST", "/v1/search", {"rows": rows, "k": 4, "level": 0.8})
     assert found.status == 200
@@ -119,7 +120,7 @@ def test_an_imputer_is_served():
         ("GET", "/v1/samples?count=1000", b"", {}, 422, "count"),
         ("GET", "/v1/samples?path=/etc/passwd", b"", {}, 422, "unknown here"),
         ("GET", "/page/../app.py", b"", {}, 404, "no such path"),
-        ("GET", "/v1/search", b"", {}, 405, "other methods"),
+        ("GET", "/v1/search", b"", {}, 405, "takes POST only"),
         ("GET", "/../../etc/passwd", b"", {}, 404, "no such path"),
         ("PUT", "/v1/candidates", {"rows": [[1] * 5], "ids": []}, {}, 422, "ids"),
         ("PUT", "/v1/candidates", {"rows": [[1] * 5], "ids": [1.5]}, {}, 422, "neither text"),

@@ -8,6 +8,7 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -182,6 +183,10 @@ def test_refused_before_it_listens(model, tmp_path, capsys):
     ]:
         assert app(["serve", *more], standalone_mode=False) == 2
         assert words in capsys.readouterr().err, more
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        assert app(["serve", saved, "--port", port], standalone_mode=False) == 2
+    assert f"port {port}: address already in use; choose another --port" in capsys.readouterr().err
 
 
 def test_samples_of_a_file_by_name(tmp_path, monkeypatch):
@@ -189,9 +194,12 @@ def test_samples_of_a_file_by_name(tmp_path, monkeypatch):
     frame = pd.DataFrame(P, columns=list("abcde"))
     PosteriorCompleter(effort="fast").fit(frame).save(tmp_path / "m")
     asked = []
-    monkeypatch.setattr("simcomplete._serve.server.serve_forever", lambda service, *rest, **more: asked.append(service))
+    monkeypatch.setattr(
+        "simcomplete._serve.server.serve_forever",
+        lambda service, listener, *_, **__: listener.close() or asked.append(service),
+    )
     (tmp_path / "rows.csv").write_text("a,b,c,d,e\n1,,3,4,5\n")
-    command = ["serve", str(tmp_path / "m"), "--shape", "1x5", "--samples"]
+    command = ["serve", str(tmp_path / "m"), "--shape", "1x5", "--port", str(free_port()), "--samples"]
     assert not app([*command, str(tmp_path / "rows.csv")], standalone_mode=False)
     np.testing.assert_array_equal(asked[0].samples.rows, [[1, np.nan, 3, 4, 5]])
     assert asked[0].served.shape == (1, 5) and asked[0].served.names == list("abcde")

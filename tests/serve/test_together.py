@@ -45,7 +45,7 @@ class Writer(threading.Thread):
         self.own, self.wrong = {}, []
 
     def run(self):
-        rng = np.random.default_rng(self.number)
+        rng = np.random.default_rng([self.number, 1])  # no row of the model again: equal rows have no order
         for turn in itertools.count():
             if time.monotonic() > self.ends:
                 return

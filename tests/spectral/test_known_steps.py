@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from simcomplete._method.iterate import Limits
 from simcomplete._similarity.operator import DenseSimilarity
 from simcomplete._spectral.penalties import NoPenalty, Nuclear, NuclearMinusFrobenius, SpectralProblem, SquaredFrobenius
+from simcomplete._spectral.solvers.descent import DescentSettings, descend
 from simcomplete._spectral.solvers.steps import Backtracking, Fixed, Safe, evaluate_point, spectrum_ends
 
 S0 = np.diag([5.0, -6.0, 1.0])
@@ -163,3 +165,12 @@ def test_objective_and_gradient_with_and_without_a_product_at_hand():
     assert other == pytest.approx(expected + 2 * np.sum(V * (S0 @ V)))
     assert here.scale == 62.0
     assert here.optimum(np.array([5.0, 1.0])) == pytest.approx(62 - 26 + 2 * 26 / 9 + 26 * (2 / 3) ** 2)
+
+
+@pytest.mark.parametrize(("step", "certain"), [(0.2495, False), (0.2505, True)])
+def test_a_fixed_step_is_said_not_to_settle_only_where_that_is_certain(step, certain):
+    """Curvature at the optimum is at least 8 * 3 - 4 * 4 = 8 for eigenvalue 3 and weight 4: the limit is 2/8."""
+    here = SpectralProblem(DenseSimilarity(np.diag([3.0, 1.0])), NuclearMinusFrobenius(), weight=4.0, rank=1)
+    _, run = descend(here, DescentSettings(Limits(max_iter=1), start=np.array([[1.0], [0.5]])), step=step)
+    assert run.status.code == "max_iter"
+    assert ("cannot settle" in run.status.message) is certain

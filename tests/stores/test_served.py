@@ -1,6 +1,7 @@
 """`simcomplete serve --store`: candidates lie in a store, changes go there, and nothing acknowledged is lost."""
 
 import json
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -58,6 +59,33 @@ def test_the_same_answers_without_rows(saved, kind, tmp_path, request):
     np.testing.assert_allclose(found["scores"], other("POST", "/v1/search", ASKED).json["scores"], atol=2e-6)
     close(again)
     close(plain)
+
+
+def test_a_store_that_cannot_be_reached_for_a_while(saved, tmp_path, monkeypatch):
+    address = f"sqlite:{tmp_path / 'v.sqlite'}"
+    service = open_service(saved, None, store=address)
+    ask, put = Client(create_app(service)), {"ids": ["new"], "rows": P[:1].tolist()}
+    assert ask("GET", "/readyz").status == 200
+    with monkeypatch.context() as away:
+        for name in ("search", "get", "put", "delete"):
+            away.setattr(service.served.store, name, Mock(side_effect=StoreError("the store is away")))
+        for method, path, body in (
+            ("POST", "/v1/search", ASKED),
+            ("GET", "/readyz", b""),
+            ("DELETE", "/v1/candidates", {"ids": ["p1"]}),
+        ):
+            refused = ask(method, path, body)
+            assert refused.status == 503 and refused.json["error"].startswith("the store is away")
+            assert refused.headers["retry-after"] == "1"
+        assert "on disk" in ask("PUT", "/v1/candidates", put).json["error"]
+        assert ask("GET", "/healthz").status == 200
+    assert ask("POST", "/v1/search", ASKED).status == 200
+    close(service)
+    again = open_service(saved, None, store=address)
+    found = Client(create_app(again))("GET", "/v1/model").json
+    assert found["n_candidates"] == 61 and again.served.store.count() == 61
+    assert {"new", "p1"} <= set(again.served.ids.as_list())  # a row that could not be read was not removed
+    close(again)
 
 
 def test_what_cannot_be(saved, tmp_path):

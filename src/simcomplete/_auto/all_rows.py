@@ -1,8 +1,9 @@
-"""`auto` where every row may be incomplete: is `posterior` better than doing nothing, on these data?
+"""`auto` for tables in which every row may be incomplete: compare `posterior` with the other methods.
 
-`posterior` hides values of some rows to learn from, and predicts them. The other methods complete the same rows without
-these values. Scored are similarities with other rows over the features that both had: the one quantity of which the
-truth is known. `posterior` runs once, so that comparing costs what the others take on at most 1,100 rows.
+`posterior` hides some values of some rows to learn from, and predicts them. The other methods complete the same rows
+without these values. What is scored are similarities with other rows over the features that both rows had, because only
+their true values are known. `posterior` runs once; the comparison adds the time that the other methods take on at most
+1,100 rows.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from simcomplete._types import Mask, Matrix
 from simcomplete.metrics import recall_at
 
 ROW_METHODS = ("overlap", "smcnn", "posterior")  # compared where every row may be incomplete
-# Features that two rows had in common, for their similarity to be known well enough to judge by; half are enough.
+# A pair is scored if the two rows had at least so many features in common; with fewer features, half of them.
 MIN_COMMON = 10
 MIN_PAIRS = 0.2  # of the pairs must have as many
 
@@ -44,7 +45,7 @@ class Score(NamedTuple):
 
 
 class ScoredRows:
-    """Rows that lost values, their similarities before, and those that count."""
+    """Rows of which values were hidden, their similarities before that, and which pairs are scored."""
 
     def __init__(self, lost: HiddenValues, others: NDArray[np.int64], holdout: HoldoutResult | None = None) -> None:
         used = np.union1d(lost.scored, others)
@@ -64,11 +65,11 @@ class ScoredRows:
 
     @property
     def enough(self) -> bool:
-        """Whether there is something to judge by: pairs that are known well, and that S0 does not get right."""
+        """Whether methods can be compared: enough pairs have a known similarity, and S0 is wrong for some of them."""
         return bool(self.pairs.mean() >= MIN_PAIRS and np.any(self.overlap != self.truth))
 
     def score(self, S: Matrix) -> tuple[float, float]:
-        """Of similarities of the scored rows with the others."""
+        """Return the score of similarities of the scored rows with the others."""
         S = np.where(self.pairs, S, 0.0)
         base = float(np.sum((self.overlap - self.truth) ** 2))
         found, wanted = (np.where(self.pairs, each, -2.0) for each in (S, self.truth))
@@ -76,7 +77,7 @@ class ScoredRows:
         return float(np.sum((S - self.truth) ** 2)) / base, float(recall_at(found, wanted, k=k))
 
     def try_method(self, method: Method, settings: Settings, own: dict[str, Any]) -> Score:
-        """Complete the rows that lost values by a method."""
+        """Complete the rows with hidden values by a method, and score it."""
         began = time.perf_counter()
         problem = AllRows(HeldRows(self.left), progress=False)
         fitting = replace(settings, rank=min(settings.rank, problem.n), out=None, rng=np.random.default_rng(0))
@@ -85,7 +86,7 @@ class ScoredRows:
         return Score(*self.score(S), time.perf_counter() - began)
 
     def of_posterior(self, seconds: float) -> Score:
-        """What `posterior` made of them when it learnt."""
+        """Return the score of `posterior` from the predictions it made while it learnt."""
         assert self.holdout is not None  # it has run
         return Score(*self.score(self.holdout.restricted()), seconds)
 
@@ -93,7 +94,7 @@ class ScoredRows:
 def posterior_with_holdout(
     problem: AllRows, settings: Settings, own: Mapping[str, Any]
 ) -> tuple[Completion, ScoredRows | None, float]:
-    """Complete by `posterior`; what it can be scored by, if anything; and seconds."""
+    """Complete by `posterior`; return the completion, the rows to score methods by (or None), and the seconds."""
     seen: list[HoldoutResult] = []
     began = time.perf_counter()
     done = from_rows(problem, settings, dict(own), watch=seen.append)
@@ -103,7 +104,7 @@ def posterior_with_holdout(
 
 
 def rows_to_score(problem: AllRows, settings: Settings) -> ScoredRows | None:
-    """Let rows lose values where `posterior`, which does so itself, is not among the methods."""
+    """Hide values of some rows, for when `posterior`, which does so itself, is not among the methods."""
     rng = np.random.default_rng(settings.seed())
     X = problem.table[np.sort(rng.permutation(problem.n)[:CHOSEN_ON])]
     lost = HiddenValues.of(X[:, ~np.isnan(X).all(axis=0)], None, rng)

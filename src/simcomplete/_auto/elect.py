@@ -1,6 +1,6 @@
-"""`auto`: which method for these data? Hide what is known, let methods find it again, keep the best.
+"""`auto`: choose a method by hiding known values and comparing how well each method recovers the similarities.
 
-The answer names its choice and shows the table it was chosen from.
+The result names the chosen method; its `election` is the table of scores that decided.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from simcomplete._rows.table import HeldRows
 from simcomplete._similarity.measure import PLAIN
 from simcomplete.errors import DiskFullError, InputError
 
-# Good and cheap; every other method can be named in `elect`. Of equals the last one, which knows most, is taken.
+# Accurate and fast methods; others can be named in `elect`. Of methods with equal scores the last one is taken.
 DEFAULT_METHODS = ("overlap", "mean", "smcnn", "lr", "fmc", "posterior")
 EQUAL = 1e-12  # errors below this are rounding
 BUDGET = parameter("budget", 30.0, Number(), meaning="seconds that comparing may take, planned from sizes")
@@ -61,7 +61,7 @@ class Elected(NamedTuple):
 def complete_auto(
     problem: Problem, settings: Settings, params: Mapping[str, Any], shared: Mapping[str, Any]
 ) -> Elected:
-    """Complete with the method that finds hidden values of these data best.
+    """Complete with the method that recovers the similarities of hidden values best.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def complete_auto(
 
 
 def _names(elect: Any) -> Sequence[Any]:
-    """The methods to compare: the usual ones, or those that were named."""
+    """Return the methods to compare: the default ones, or those named by the user."""
     if elect is not None and not isinstance(elect, (list, tuple)):
         raise InputError(
             f"elect={elect!r} is not a list of methods; give names, such as ['smcnn', 'posterior']", about=("elect",)
@@ -112,10 +112,10 @@ def _elect_for_rows(
     budget: float,
     named: bool,
 ) -> Elected:
-    """Complete rows of which every one may be incomplete with the method that finds similarities again best.
+    """Complete rows that may all be incomplete with the method that recovers hidden similarities best.
 
-    Where complete rows are the candidates of the others, values of these are hidden and `posterior` is tried with
-    little effort: with the usual one, comparing would take as long as completing.
+    If the complete rows serve as candidates for the incomplete ones, values of candidates are hidden, and `posterior`
+    is scored with effort "fast": with the default effort the comparison would take as long as the completion.
     """
     own = {method.name: method.own(_fitting(method, given, objective)) for method in methods}
     short = _too_large(methods, problem, settings, given, objective)
@@ -173,8 +173,9 @@ def _elect(
 ) -> Elected:
     """Compare methods on simulated queries.
 
-    `posterior` simulates some itself. Most often it is the best: so it completes first where the budget has room for
-    that, the others complete some of its simulated queries, and if it is the best it has run once.
+    `posterior` simulates queries itself, and is usually the best method. So, if the budget allows it, `posterior`
+    completes the data first, and the other methods complete some of its simulated queries. If `posterior` is the best,
+    it has then run only once.
     """
     own = {method.name: method.own(_fitting(method, given, objective)) for method in methods}
     short = _too_large(methods, problem, settings, given, objective)
@@ -205,7 +206,7 @@ def _elect(
 def _too_large(
     methods: Sequence[Method], problem: Problem, settings: Settings, given: Mapping[str, Any], objective: str
 ) -> dict[str, str]:
-    """Notes on the methods that need more memory than is free."""
+    """Return a note for every method that needs more memory than is available."""
     if on_device(problem):
         return {}
     sizes, free = Sizes.of(problem, settings), available_bytes()
@@ -218,7 +219,7 @@ def _too_large(
 
 
 def _run_usual(problem: Problem, settings: Settings, method: Method, own: dict[str, Any]) -> Elected:
-    """Run the method that was not compared with others; should numbers fail it, return S0 and say so."""
+    """Run the one method there is; if it has no finite answer, return S0 with a notice."""
     try:
         done, warnings = method.run(method.takes(problem), settings, own), []
     except NUMBERS_FAILED as failure:
@@ -235,7 +236,7 @@ def _run_best(
     objective: str,
     by_posterior: Completion | None = None,
 ) -> Elected:
-    """Run the best, unless it is `posterior` and has run; should it fail on the real data, the next, and say so."""
+    """Return the completion by the best method; if that fails on the real data, by the next best, with a notice."""
     warnings: list[str] = []
     ranked = sorted(
         (row for row in reversed(table) if row["error"] is not None),
@@ -264,7 +265,7 @@ def _overlap(problem: Problem, settings: Settings) -> Completion:
 
 
 def _without_comparison(problem: Problem) -> str | None:
-    """The method to take where no known values can be hidden, or None where they can."""
+    """Return the method to use if no known values can be hidden, or None if some can."""
     if isinstance(problem, CandidatesQueries) and problem.n_candidates >= MIN_CANDIDATES:
         return None
     if not isinstance(problem, Similarities):
@@ -276,13 +277,13 @@ def _without_comparison(problem: Problem) -> str | None:
 
 
 def _fitting(method: Method, given: Mapping[str, Any], objective: str) -> dict[str, Any]:
-    """Those parameters that a method has; objective goes to methods that know it."""
+    """Return the given parameters that a method has, and the objective if the method has that parameter."""
     every = {**given, "objective": objective}
     return {name: value for name, value in every.items() if name in method.parameters}
 
 
 def _with_parameters(methods: Sequence[Method], given: Mapping[str, Any]) -> list[Method]:
-    """Those methods that have every parameter given: who asks for a solver wants a method that has one."""
+    """Return the methods that have every parameter that was given: with ``solver=``, only methods with a solver."""
     fit = [method for method in methods if all(name in method.parameters for name in given)]
     if not fit:
         raise InputError(

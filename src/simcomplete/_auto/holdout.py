@@ -1,8 +1,9 @@
-"""Choosing a method's parameters on the user's own data: hide what is known, see which setting finds it again.
+"""Choose a method's parameters on the user's own data, by hiding known values and scoring every setting.
 
-Some candidates become simulated queries: they lose the features that real queries lack, each setting completes them
-against the other candidates, and the one nearest to the known truth is taken. No ground truth about the real queries
-is needed. `posterior` simulates queries itself, to learn from: `auto` lets the other methods complete the same ones.
+Some candidates become simulated queries: the features that are missing in real queries are hidden, each setting
+completes the simulated queries, and the setting with the smallest error is taken. The missing values of the real
+queries need not be known. `posterior` simulates queries itself, to learn from; `auto` scores the other methods on some
+of these.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from simcomplete.errors import InputError, SimcompleteError
 from simcomplete.metrics import recall_at
 
 SIMULATED_QUERIES = 100
-SHARED_QUERIES = 32  # of those that `posterior` learns from
+SHARED_QUERIES = 32  # simulated queries taken from those of `posterior`
 SHARED_FROM = 200  # candidates, of which it holds out 50: errors of fewer, which it was fitted to, are too small
 MAX_CANDIDATES = 2000  # that simulated queries are completed against
 MIN_CANDIDATES = 8  # without which there is nothing to hide
@@ -42,7 +43,7 @@ TrialRow = dict[str, Any]  # of the table that a method is chosen from
 
 @dataclass(frozen=True)
 class Holdout:
-    """Candidates as simulated queries, and their true similarities to the others, and to each other unless shared."""
+    """Simulated queries, and their true similarities to the candidates and, unless `shared`, to each other."""
 
     problem: CandidatesQueries
     settings: Settings
@@ -50,24 +51,24 @@ class Holdout:
 
     @cached_property
     def overlap(self) -> NDArray[np.float64]:
-        """Similarities over common features of the simulated queries: an error of 1."""
+        """The overlap similarities of the simulated queries; their relative error is 1 by definition."""
         return _rows_of_queries(self.problem)[:, : self.truth.shape[1]]
 
     @cached_property
     def unit(self) -> float:
-        """What an error is measured by: that of the overlap similarities, or the truth where nothing is missing."""
+        """The squared error that scores are relative to: that of S0, or the size of the truth if nothing is missing."""
         gap = float(np.sum((self.overlap - self.truth) ** 2))
         whole = float(np.sum(self.truth**2))
         return gap if gap > 1e-20 * whole else whole or 1.0
 
     def score(self, method: Method, params: Mapping[str, Any]) -> tuple[float, float]:
-        """Relative squared error of the queries' similarities, and recall at 10."""
+        """Run a method; return the relative squared error of the queries' similarities, and recall at 10."""
         if method.name == "overlap":
             return self.score_of(self.overlap)
         settings = self.settings.but(dict(params), self.problem.n)
-        # A source of random numbers of its own, so that no score depends on what was scored before.
+        # Every run has a random generator of its own, so that no score depends on what was scored before.
         settings = replace(settings, rng=np.random.default_rng(0))
-        # Ctrl-C ends all of it: the best so far of a score is of no use to anyone. Nor is a certificate.
+        # Ctrl-C ends the whole comparison: the score of an unfinished run means nothing. A certificate is not needed.
         given = {**params, "on_interrupt": None}
         if given.get("solver") == "exact" and given.get("verify") is None:
             given["verify"] = False
@@ -77,14 +78,14 @@ class Holdout:
         )
 
     def score_of(self, S: Matrix) -> tuple[float, float]:
-        """The same of similarities of the simulated queries."""
+        """Return both scores of given similarities of the simulated queries."""
         n_p = self.problem.n_candidates
         error = float(np.sum((S - self.truth) ** 2)) / self.unit
         return error, float(recall_at(S[:, :n_p], self.truth[:, :n_p], k=10))
 
 
 class SharedRun(NamedTuple):
-    """What `posterior` made of the data, how well it found its own simulated queries, and these for other methods."""
+    """The completion by `posterior`, its scores on its own simulated queries, and these queries for other methods."""
 
     completion: Completion
     seconds: float
@@ -101,10 +102,12 @@ def plan(
     shared: Mapping[str, Any] | None = None,
     short: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, TrialRow], dict[str, float]]:
-    """Rows of the methods that are not compared, and seconds of the others, cheapest first until the budget is spent.
+    """Plan which methods fit into the budget, fastest first.
 
-    Sizes decide, not the clock. `short` has a note for every method that would not fit into memory, `shared` the
-    shared parameters that a method must be able to use.
+    Returns the table rows of the methods that are not compared, and the expected seconds of those that are.
+
+    The times are estimated from the sizes, not measured. `short` has a note for every method that would not fit into
+    memory, `shared` the shared parameters that a method must be able to use.
     """
     seconds = {method.name: method.work(sizes, own[method.name]) / FLOPS for method in methods}
     notes, weights, left = dict(short or {}), {}, budget
@@ -131,7 +134,7 @@ def score_all(
     progress: bool | None,
     final: float = 0.0,
 ) -> list[TrialRow]:
-    """Score the methods whose rows are not known; `final` is the seconds that the best may take on all data."""
+    """Score the methods that have no row yet; `final` estimates the seconds of the best one on all data."""
     seconds = [0.0 if method.name in known else weights[method.name] for method in methods]
     share = (sum(seconds) + 1) / (sum(seconds) + final + 1)
     return [
@@ -141,7 +144,7 @@ def score_all(
 
 
 def score(method: Method, holdout: Holdout, own: dict[str, Any]) -> TrialRow:
-    """One method's row in the table."""
+    """Score one method and return its row of the table."""
     start = time.perf_counter()
     try:
         error, recall = holdout.score(method, own)
@@ -154,17 +157,17 @@ def score(method: Method, holdout: Holdout, own: dict[str, Any]) -> TrialRow:
 
 
 def row(method: Method, note: str = "", seconds: float = 0.0) -> TrialRow:
-    """A row without a score."""
+    """Return a table row without a score."""
     return {"method": method.name, "error": None, "recall": None, "seconds": seconds, "note": note}
 
 
 def failed(problem: Exception) -> str:
-    """A note of what went wrong."""
+    """Return a note that describes an error."""
     return f"failed: {' '.join(str(problem).split())}"
 
 
 def run_tuned(method: Method, problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
-    """Run a method with the best of its usual settings; what was tried is in `choice` of the result."""
+    """Run a method with the best of its settings in `grid`; `choice` of the result has the scores of all."""
     if not method.grid:
         raise InputError(f"method {method.name!r} has no settings to tune; leave tune out")
     holdout = hold_out(problem, settings)
@@ -173,7 +176,7 @@ def run_tuned(method: Method, problem: Problem, settings: Settings, params: dict
         try:
             error = holdout.score(method, {**params, **option})[0]
         except (InputError, ArithmeticError, np.linalg.LinAlgError):
-            error = float("inf")  # a setting that cannot be used here loses
+            error = float("inf")  # a setting that cannot be used with these data is never chosen
         tried.append({**option, "error": error if np.isfinite(error) else float("inf")})
     best = min(range(len(tried)), key=lambda i: tried[i]["error"])
     if not np.isfinite(tried[best]["error"]):
@@ -184,7 +187,7 @@ def run_tuned(method: Method, problem: Problem, settings: Settings, params: dict
 
 
 def hold_out(problem: Problem, settings: Settings) -> Holdout:
-    """Make simulated queries of some candidates, with the real queries' own masks."""
+    """Turn some candidates into simulated queries with the masks of real queries."""
     if not isinstance(problem, CandidatesQueries):
         raise InputError(
             "known values of complete candidates must be hidden; give candidates and queries to complete()"
@@ -207,20 +210,20 @@ def hold_out(problem: Problem, settings: Settings) -> Holdout:
 
 
 def _rows_of_queries(problem: CandidatesQueries) -> NDArray[np.float64]:
-    """The rows of S0 that belong to queries."""
+    """Return the rows of S0 that belong to queries."""
     operator = problem.operator
     B = [to_numpy(B) for _, _, B, _ in operator.blocks("similarities")]
     return np.hstack([np.concatenate(B).T, to_numpy(operator.C)])
 
 
 def run_shared(problem: CandidatesQueries, settings: Settings, own: dict[str, Any]) -> SharedRun:
-    """Complete by `posterior`, and let others complete what it learnt from, if these were enough queries."""
+    """Complete by `posterior`, and keep its simulated queries for the other methods if there are enough of them."""
     began, rng = time.perf_counter(), np.random.default_rng(settings.seed())
     learnt: list[tuple[Gathered, Matrix]] = []
     done = from_candidates(problem, settings, own, lambda *found: learnt.append(found))
     seconds = time.perf_counter() - began
     simulated = learnt[-1][0].simulated if learnt else None
-    if simulated is None or len(simulated.raw) < SHARED_QUERIES:  # of many equal candidates one is enough
+    if simulated is None or len(simulated.raw) < SHARED_QUERIES:  # of equal candidates, one is enough
         return SharedRun(done, seconds, None)
     (gathered, u), P, some = learnt[-1], problem.candidates, slice(0, SHARED_QUERIES)
     left = np.sort(rng.permutation(np.flatnonzero(~simulated.gone))[:MAX_CANDIDATES])
@@ -234,7 +237,7 @@ def run_shared(problem: CandidatesQueries, settings: Settings, own: dict[str, An
 
 
 def sizes_of_holdout(problem: CandidatesQueries, settings: Settings) -> Sizes:
-    """What decides how long a method takes to be compared."""
+    """Return the sizes of the holdout, for estimating how long each method takes."""
     n, d = problem.n_candidates, problem.candidates.d
     held = min(SIMULATED_QUERIES, n // 4)
     some = min(n - held, MAX_CANDIDATES)
@@ -242,5 +245,5 @@ def sizes_of_holdout(problem: CandidatesQueries, settings: Settings) -> Sizes:
 
 
 def own_parameters(method: Method, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Those parameters that are the method's own."""
+    """Return the parameters that belong to the method itself."""
     return {name: value for name, value in params.items() if name in method.parameters}

@@ -39,27 +39,29 @@ def register(app: typer.Typer) -> None:
 def compare(
     data: Annotated[Path, Argument(metavar="DATA", help="Rows: .csv, .parquet, .npy, .npz ...; - is standard input.")],
     missing: Annotated[
-        float | None, Option(help="Share of the values to hide; 0.8, or 0.2 where some are missing already.")
+        float | None, Option(help="Share of values to hide: 0.8, or 0.2 if some are missing already.")
     ] = None,
-    pattern: Annotated[str, Option(help="random, square, stripes or by_value.")] = "random",
+    pattern: Annotated[str, Option(help="Values to hide: random, square, stripes or by_value.")] = "random",
     shape: Annotated[
         str | None, Option(metavar="ROWSxCOLUMNS", help="Shape of the images in the rows, such as 28x28.")
     ] = None,
-    methods: Annotated[list[str] | None, Option(help="Names, separated by commas or repeated; all by default.")] = None,
-    repeats: Annotated[int, Option(min=1, help="Runs of each method.")] = 5,
-    budget: Annotated[float | None, Option(min=0, help="Seconds for each run.")] = None,
-    candidates: Annotated[int | None, Option(min=2, help="How many candidates; by default at most 1000.")] = None,
-    queries: Annotated[int | None, Option(min=1, help="How many queries; by default at most 200.")] = None,
+    methods: Annotated[
+        list[str] | None, Option(help="Methods, separated by commas or repeated; all by default.")
+    ] = None,
+    repeats: Annotated[int, Option(min=1, help="Number of runs of each method.")] = 5,
+    budget: Annotated[float | None, Option(min=0, help="Time limit of each run, in seconds.")] = None,
+    candidates: Annotated[int | None, Option(min=2, help="Number of candidates; at most 1000 by default.")] = None,
+    queries: Annotated[int | None, Option(min=1, help="Number of queries; at most 200 by default.")] = None,
     metric: Annotated[str, Option(help="cosine or pearson.")] = "cosine",
-    center: Annotated[str | None, Option(help="Subtract the mean or the median of every feature.")] = None,
-    scale: Annotated[str | None, Option(help="Divide every feature by its sd or robust scale.")] = None,
+    center: Annotated[str | None, Option(help="Subtract the mean or the median from every feature.")] = None,
+    scale: Annotated[str | None, Option(help="Divide every feature by its scale: sd or robust.")] = None,
     param: Annotated[
         list[str] | None,
         Option(metavar="NAME=VALUE", help="A parameter of every method, such as preset=original; repeatable."),
     ] = None,
-    output: Annotated[Path, Option("--output", "-o", metavar="DIR", help="Folder for rows and page.")] = Path(
-        "simcomplete-compare"
-    ),
+    output: Annotated[
+        Path, Option("--output", "-o", metavar="DIR", help="Folder for the results and the page.")
+    ] = Path("simcomplete-compare"),
     id: Id = None,
     drop: Drop = None,
     columns: Columns = None,

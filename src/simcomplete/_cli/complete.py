@@ -54,18 +54,22 @@ def complete(
     *,
     output: Annotated[
         Path,
-        Option("--output", "-o", metavar="OUT", help="Folder to save to, or .csv, .parquet, .npz, .npy; - prints CSV."),
+        Option("--output", "-o", metavar="OUT", help="Folder, or a .csv, .parquet, .npz or .npy file; - prints CSV."),
     ],
-    method: Annotated[str, Option(help="A name from: simcomplete methods.")] = DEFAULT["method"],
+    method: Annotated[str, Option(help="Name of a method; 'simcomplete methods' lists them.")] = DEFAULT["method"],
     rank: Annotated[int | None, Option(help="Largest rank; min(100, rows) by default.")] = DEFAULT["rank"],
-    penalty: Annotated[float, Option(help="Weight of the penalty.")] = DEFAULT["penalty"],
+    penalty: Annotated[float, Option(help="Weight of the method's penalty.")] = DEFAULT["penalty"],
     metric: Annotated[str, Option(help="cosine or pearson.")] = DEFAULT["metric"],
-    center: Annotated[str | None, Option(help="Subtract the mean or the median of every feature.")] = DEFAULT["center"],
-    scale: Annotated[str | None, Option(help="Divide every feature by its sd or robust scale.")] = DEFAULT["scale"],
+    center: Annotated[str | None, Option(help="Subtract the mean or the median from every feature.")] = DEFAULT[
+        "center"
+    ],
+    scale: Annotated[str | None, Option(help="Divide every feature by its scale: sd or robust.")] = DEFAULT["scale"],
     min_overlap: Annotated[int, Option(help="Pairs with fewer common features have no similarity.")] = DEFAULT[
         "min_overlap"
     ],
-    epsilon: Annotated[float, Option(help="Above 0, rows of zeros count as constant rows.")] = DEFAULT["epsilon"],
+    epsilon: Annotated[float, Option(help="If above 0, rows of zeros are treated as constant rows.")] = DEFAULT[
+        "epsilon"
+    ],
     positive: Annotated[bool, Option("--positive", help="Map similarities to (0, 1].")] = False,
     unit_diagonal: Annotated[bool, Option("--unit-diagonal", help="Rescale to a diagonal of 1.")] = False,
     keep_candidates: Annotated[
@@ -91,7 +95,7 @@ def complete(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Complete the similarities of rows with missing values and save the result."""
+    """Estimate the similarities of rows with missing values."""
     ending = check_output(output, TABLE_FORMATS, overwrite, folder=True)  # before the work, not after it
     if output == STANDARD and as_json:
         raise InputError("--output - and --json both write to standard output; leave one out")

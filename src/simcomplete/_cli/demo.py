@@ -22,8 +22,8 @@ def demo(
     ),
     seed: Seed = 0,
     missing: Annotated[float, typer.Option(help="Share of each query's pixels to hide, 0 to 1.")] = 0.8,
-    candidates: Annotated[int, typer.Option(help="How many complete digits.")] = 1000,
-    queries: Annotated[int, typer.Option(help="How many incomplete digits.")] = 200,
+    candidates: Annotated[int, typer.Option(help="Number of complete digits.")] = 1000,
+    queries: Annotated[int, typer.Option(help="Number of digits with missing pixels.")] = 200,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:

@@ -42,9 +42,11 @@ def list_duplicates(
         Path | None,
         Option("--output", "-o", metavar="FILE", help="File to write: .csv, .parquet, .json; - prints CSV."),
     ] = None,
-    above: Annotated[float, Option(min=0.0, max=1.0, help="Only pairs that are the same with this probability.")] = 0.9,
-    prior: Annotated[float | None, Option(help="Share of rows that have a copy, where it is known.")] = None,
-    min_overlap: Annotated[int, Option(min=1, help="Features that two rows need in common.")] = 2,
+    above: Annotated[
+        float, Option(min=0.0, max=1.0, help="Only pairs that are the same with at least this probability.")
+    ] = 0.9,
+    prior: Annotated[float | None, Option(help="Share of rows that have a copy, if it is known.")] = None,
+    min_overlap: Annotated[int, Option(min=1, help="Least number of features that two rows have in common.")] = 2,
     id: Id = None,
     drop: Drop = None,
     columns: Columns = None,
@@ -90,6 +92,8 @@ def list_duplicates(
         write_records(output, head, records, document)
     if as_json:
         print_json({**document, **({} if output is None else {"output": str(output)})})
+    elif output is None and not records:
+        print_line(f"no two of the {found.n} rows are the same with a probability of {above:g} or more")
     elif output is None:
         print_table(head, [tuple(str(cell) for cell in record) for record in records], text=(0, 1, 6))
     elif not quiet and output != STANDARD:

@@ -47,10 +47,12 @@ def match(
         Option("--output", "-o", metavar="FILE", help="File to write: .csv, .parquet, .json; - prints CSV."),
     ] = None,
     prior: Annotated[
-        str | None, Option(help="Share of queries that are copies, or of exact, near and rough ones: 0.5,0,0.")
+        str | None, Option(help="Share of copies, or shares of exact, near and rough copies: 0.5,0,0.")
     ] = None,
-    above: Annotated[float, Option(min=0.0, max=1.0, help="Only queries that are copies with this probability.")] = 0.0,
-    effort: Annotated[str, Option(help="full, fast or best.")] = "full",
+    above: Annotated[
+        float, Option(min=0.0, max=1.0, help="Only queries that are copies with at least this probability.")
+    ] = 0.0,
+    effort: Annotated[str, Option(help="Computational effort: full, fast or best.")] = "full",
     id: Id = None,
     drop: Drop = None,
     columns: Columns = None,
@@ -65,7 +67,7 @@ def match(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find the candidate of which each query may be a copy, with its probability."""
+    """Find the candidate that each query may be a copy of."""
     if output is not None:
         check_output(output, RECORD_FORMATS, overwrite)  # before the work, not after it
         if output == STANDARD and as_json:
@@ -104,7 +106,7 @@ def _prior(shares: str | None) -> float | list[float] | None:
         found = [float(word) for word in shares.split(",")]
     except ValueError:
         raise InputError(
-            f"prior={shares!r} is no share; give one, such as 0.5, or three: 0.5,0,0", about=("prior",)
+            f"prior={shares!r} is not a share; give one, such as 0.5, or three: 0.5,0,0", about=("prior",)
         ) from None
     return found[0] if len(found) == 1 else found
 

@@ -15,17 +15,17 @@ NoProgress = Annotated[bool, typer.Option("--no-progress", help="Show no progres
 # How files are read; `Reading` in `arguments` has them together.
 Key = Annotated[str | None, typer.Option("--key", help="Name of the array in .npz files.")]
 Header = Annotated[
-    bool | None, typer.Option("--header/--no-header", help="Whether the first line of text names the columns.")
+    bool | None, typer.Option("--header/--no-header", help="Whether the first line of a text file names the columns.")
 ]
 MissingValue = Annotated[
     list[str] | None,
-    typer.Option("--missing-value", metavar="VALUE", help="A further value that means missing, e.g. -999; repeatable."),
+    typer.Option("--missing-value", metavar="VALUE", help="Another value that means missing, e.g. -999; repeatable."),
 ]
 Decimal = Annotated[
-    str | None, typer.Option("--decimal", metavar="SIGN", help="The decimal sign of numbers in text: . or , (comma).")
+    str | None, typer.Option("--decimal", metavar="SIGN", help="Decimal sign in text files: . or , (comma).")
 ]
 Separator = Annotated[
-    str | None, typer.Option("--separator", metavar="SIGN", help="Separator of cells in text; detected by default.")
+    str | None, typer.Option("--separator", metavar="SIGN", help="Separator in text files; detected by default.")
 ]
 InputFormat = Annotated[
     str | None,

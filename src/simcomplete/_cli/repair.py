@@ -42,16 +42,16 @@ def register(app: Typer) -> None:
 
 def repair(
     matrix: Annotated[
-        Path, Argument(metavar="MATRIX", help="A square matrix, empty where unknown: .csv, .npy, .npz, .parquet.")
+        Path, Argument(metavar="MATRIX", help="A square matrix, empty where unknown: .csv, .npy, .npz or .parquet.")
     ],
     *,
     output: Annotated[Path, Option("--output", "-o", metavar="OUT.csv", help="File to write, .csv or .npy.")],
-    min_eigenvalue: Annotated[float, Option(help="Smallest eigenvalue of the result; above 0 for Cholesky.")] = 0.0,
+    min_eigenvalue: Annotated[float, Option(help="Smallest eigenvalue; above 0 if you need a Cholesky factor.")] = 0.0,
     fixed: Annotated[
         Path | None, Option(metavar="FILE", help="Matrix of values that must not change, empty elsewhere.")
     ] = None,
     weights: Annotated[
-        Path | None, Option(metavar="FILE", help="Weights: a column of one per row, or a matrix of one per entry.")
+        Path | None, Option(metavar="FILE", help="Weights: a column with one per row, or a matrix.")
     ] = None,
     rescale: Annotated[bool, Option("--rescale", help="Divide by standard deviations first.")] = False,
     id: Id = None,
@@ -66,7 +66,7 @@ def repair(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find the valid correlation matrix nearest to an invalid one, and write it."""
+    """Find the valid correlation matrix nearest to an invalid one."""
     if output.suffix.lower() not in (".csv", ".npy"):
         raise InputError(f"{output} ends in {output.suffix!r}; give a name that ends in .csv or .npy")
     if output.exists() and not overwrite:

@@ -25,14 +25,14 @@ def register(app: typer.Typer) -> None:
 
 def search(
     saved: Annotated[Path, typer.Argument(metavar="OUT", help="Folder that 'simcomplete complete' wrote.")],
-    k: Annotated[int, typer.Option("-k", min=1, help="How many candidates for each query.")] = 10,
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of candidates for each query.")] = 10,
     rows: Annotated[
         str | None, typer.Option(metavar="ROWS", help="Which queries, counted from 0: 3, or 0,5, or 10:20.")
     ] = None,
     above: Annotated[
-        float | None, typer.Option(help="A similarity: add the probability that the true one is larger.")
+        float | None, typer.Option(help="Add the probability that the true similarity exceeds this.")
     ] = None,
-    order: Annotated[str, typer.Option(help="similarity, or balanced where candidates are incomplete.")] = "similarity",
+    order: Annotated[str, typer.Option(help="similarity, or balanced if candidates are incomplete.")] = "similarity",
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="File to write: .csv, .parquet, .json; - prints CSV."),

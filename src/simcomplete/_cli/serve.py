@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 def serve(
     model: Annotated[
-        Path | None, typer.Argument(metavar="MODEL", help="Folder that a model's save() wrote; with --demo its name.")
+        Path | None, typer.Argument(metavar="MODEL", help="Folder of a saved model; with --demo: digits or wine.")
     ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8080,
@@ -32,13 +32,14 @@ def serve(
     ] = None,
     changes: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="File for changes; MODEL.changes.sqlite if left out."),
+        typer.Option(metavar="FILE", help="File for changes to candidates; MODEL.changes.sqlite by default."),
     ] = None,
     shape: Annotated[
-        str | None, typer.Option(metavar="HEIGHTxWIDTH", help="Shape of images, if the model does not have it.")
+        str | None,
+        typer.Option(metavar="HEIGHTxWIDTH", help="Height and width of images, if the model does not have them."),
     ] = None,
     samples: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Rows to try on the page; candidates if left out.")
+        Path | None, typer.Option(metavar="FILE", help="Rows to try on the page; the candidates by default.")
     ] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Serve bundled data: digits (default) or wine.")] = False,
     store: Annotated[
@@ -46,24 +47,25 @@ def serve(
         typer.Option(metavar="ADDRESS", help="Vector store for the candidates, such as postgresql://host/database."),
     ] = None,
     max_body: Annotated[int, typer.Option(min=1, help="Largest body of a request, in MiB.")] = 32,
-    max_requests: Annotated[int, typer.Option(min=1, help="Requests under way at once.")] = 256,
-    max_connections: Annotated[int, typer.Option(min=1, help="Connections open at once.")] = 512,
+    max_requests: Annotated[int, typer.Option(min=1, help="Largest number of requests at a time.")] = 256,
+    max_connections: Annotated[int, typer.Option(min=1, help="Largest number of open connections.")] = 512,
     quiet: Quiet = False,
 ) -> None:
     """Serve a model over HTTP, with a page to try it."""
     try:
         from simcomplete._serve.guard import RequestLimits
-        from simcomplete._serve.server import check_host, read_token, serve_forever
+        from simcomplete._serve.server import check_host, listening, read_token, serve_forever
     except ImportError as error:
         raise InputError(f"serve needs {error.name}: pip install 'simcomplete[serve]'") from error
     token = read_token(token_file)
     check_host(host, token)
     service = _demo(model, changes, shape, samples, store) if demo else _saved(model, changes, shape, samples, store)
+    listener = listening(host, port)
     about = service.served.describe()
     place = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     say(f"{about['kind']} of {about['n_features']} features: open {place}/ in a browser; Ctrl-C ends it")
     limits = RequestLimits(body_bytes=max_body * 2**20, at_once=max_requests, connections=max_connections)
-    serve_forever(service, host, port, token, limits, log=not quiet)
+    serve_forever(service, listener, token, limits, log=not quiet)
 
 
 def _demo(name: Path | None, *others: Any) -> Any:

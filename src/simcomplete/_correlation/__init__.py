@@ -7,7 +7,7 @@ Public calls, one module each:
 - `repair`: `Repair`, what the first four return, with its certificate; `plot`: its heat maps. `estimate`: `Estimate`,
   what the last two return.
 
-What users bring:
+Input:
 
 - `labels` (arrays and frames, and back), `given` (the matrix: symmetric, its diagonal, unknown entries), `constraints`
   (weights, entries to hold, bounds), `constrained` (the same for covariances), `variables` (samples).

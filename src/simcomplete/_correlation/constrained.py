@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from simcomplete._correlation.constraints import Constraints, as_bound, constraints, is_boolean
+from simcomplete._correlation.constraints import ROUNDING, Constraints, as_bound, constraints, is_boolean
 from simcomplete._correlation.given import Given
 from simcomplete._correlation.labels import Labelled, opened, place
 from simcomplete._correlation.nearest import only_rank
@@ -123,7 +123,7 @@ def _scaled(given: Given, asked: Asked, size: Matrix, floor: float) -> Constrain
         if F.shape != size.shape:
             raise InputError(f"fixed has shape {F.shape}; it needs that of A, {size.shape}")
         fixed = F > 0 if is_boolean(fixed) else F
-    most = size * (1 - floor)
+    most = size * (1 - floor) * (1 + ROUNDING)
     for bound, sign, name in ((lower, 1, "lower"), (upper, -1, "upper"), (fixed, 0, "fixed")):
         if bound is None or bound.dtype == bool:
             continue

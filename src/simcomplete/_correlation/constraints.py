@@ -8,11 +8,16 @@ from typing import Any
 import numpy as np
 
 from simcomplete._correlation.contradiction import violation
-from simcomplete._correlation.given import Given
-from simcomplete._correlation.labels import differing, opened, place
-from simcomplete._rows.cells import numeric
+from simcomplete._correlation.given import SIZES, Given
+from simcomplete._correlation.labels import differing, dimensions, opened, place
+from simcomplete._rows import frame_columns
+from simcomplete._rows.cells import is_missing, numeric
+from simcomplete._rows.frames import frame_library, is_frame
 from simcomplete._types import Mask, Matrix, Vector
 from simcomplete.errors import InputError
+
+RANGE = 1e12  # of row weights
+ROUNDING = 1e-12  # by which a value may be beyond what is possible, and is taken for that
 
 
 @dataclass(frozen=True)
@@ -46,10 +51,14 @@ def constraints(
     held, values = _held(given, fixed, block)
     low, high = _bound(given, lower, "lower"), _bound(given, upper, "upper")
     bounded = lower is not None or upper is not None
+    beyond = most + ROUNDING
     for bound, sign, name in ((low, 1, "lower"), (high, -1, "upper")):
-        _refuse(sign * bound > most, bound, labels, name, f"no valid matrix has an entry beyond {most:g}")
-    _refuse(held & (np.abs(values) > most), values, labels, "fixed", f"no valid matrix has an entry beyond {most:g}")
-    low, high = np.fmax(low, -most), np.fmin(high, most)
+        _refuse(sign * bound > beyond, bound, labels, name, f"no valid matrix has an entry beyond {most:g}")
+    _refuse(held & (np.abs(values) > beyond), values, labels, "fixed", f"no valid matrix has an entry beyond {most:g}")
+    values = np.where(held, np.clip(values, -most, most), values)
+    low, high = (
+        np.clip(np.where(np.isnan(one), sign * most, one), -most, most) for one, sign in ((low, -1), (high, 1))
+    )
     _refuse(low > high, low, labels, "lower", "it is above the upper bound of that entry")
     _refuse(
         held & ((values < low) | (values > high)), values, labels, "fixed", "it is outside the bounds of that entry"
@@ -98,7 +107,7 @@ def _weights(given: Given, weights: Any) -> tuple[Vector | None, Matrix | None]:
     series = hasattr(weights, "index") and hasattr(weights, "iloc") and not hasattr(weights, "columns")
     if series and type(weights.index).__name__ != "RangeIndex":
         weights = weights_by_label(labels, [str(x) for x in weights.index], np.asarray(weights))
-    if hasattr(weights, "columns") or np.ndim(weights) == 2:
+    if hasattr(weights, "columns") or dimensions(weights, "weights") == 2:
         H = opened(weights, "weights").aligned(labels, "weights")
         wrong = None if H.shape == (n, n) else f"has shape {H.shape}"
         w: Matrix = H
@@ -106,12 +115,18 @@ def _weights(given: Given, weights: Any) -> tuple[Vector | None, Matrix | None]:
         try:
             w = np.asarray(numeric(np.asarray(weights), "weights"), dtype=np.float64)
         except (TypeError, ValueError):
-            raise InputError(f"weights is {weights!r:.60}; give {n} positive numbers, or an {n} x {n} array") from None
+            raise InputError(
+                f"weights is {weights!r:.60}; give {n} positive numbers, or a symmetric {n} x {n} array"
+            ) from None
         wrong = None if w.shape == (n,) else f"has shape {w.shape}"
     if wrong is None and not (np.isfinite(w).all() and (w >= 0).all()):
         wrong = "holds a number that is negative or not finite"
     if wrong is None and w.ndim == 1 and not (w > 0).all():
         wrong = "holds a 0, and rows need positive weights (by element, 0 is allowed and means unknown)"
+    if wrong is None and w.ndim == 1 and w.max() > RANGE * w.min():
+        wrong = f"has a largest number above {RANGE:g} times the smallest, of which rounding leaves nothing"
+    if wrong is None and not w.max(initial=0.0) <= SIZES[1]:
+        wrong = f"holds {w.max():.1e}, of which squares are beyond the range of numbers"
     if wrong is None and w.ndim == 2 and not np.allclose(w, w.T, rtol=1e-8):
         wrong = "is not symmetric"
     if wrong is None and w.ndim == 2 and not (w * given.known)[~np.eye(n, dtype=bool)].any() and n > 1:
@@ -155,6 +170,11 @@ def _held(given: Given, fixed: Any, block: Any) -> tuple[Mask, Matrix]:
         else:
             held = ~np.isnan(F) | ~np.isnan(F.T)
             F = np.where(np.isnan(F), F.T, F)
+            if n > 1 and np.isin(F, (0, 1)).all():
+                raise InputError(
+                    "fixed holds a 0 or a 1 for every entry; give True and False, fixed > 0, or the fixed values with "
+                    "NaN elsewhere"
+                )
             _refuse(held & (np.abs(F - F.T) > 1e-12), F, labels, "fixed", "its mirror image has another value")
             values = np.where(held, F, values)
     if block is not None:
@@ -180,12 +200,28 @@ def count_up_to(value: Any, name: str, most: int, what: str) -> int:
 
 
 def is_boolean(fixed: Any) -> bool:
-    """Whether an array or frame says which entries stay, and not their values."""
-    if hasattr(fixed, "columns"):  # a table from a file has numbers only
-        return hasattr(fixed, "__getitem__") and all(
-            str(fixed[c].dtype).lower().startswith("bool") for c in fixed.columns
-        )
-    return np.asarray(fixed).dtype == bool
+    """Whether an array or frame says which entries stay, and not their values.
+
+    Examples
+    --------
+    >>> is_boolean(np.array([[None, True], [True, None]], dtype=object)), is_boolean([[1.0, 0.5], [0.5, 1.0]])
+    (True, False)
+    """
+    if not is_frame(fixed):
+        values = np.asarray(fixed)
+        return bool(values.dtype == bool) or (values.dtype == object and _flags(values.ravel()))
+    if frame_library(fixed) is None:  # a table from a file has numbers only
+        return False
+    frame = fixed.collect() if hasattr(fixed, "collect") else fixed
+    every = range(len(frame_columns.column_names(frame)))
+    cells = [frame_columns.to_list(frame, i) for i in every if frame_columns.kind(frame, i) != "text"]  # labels apart
+    return _flags([cell for column in cells for cell in column])
+
+
+def _flags(values: Any) -> bool:
+    """Whether there are True and False alone, or None and NaN beside them."""
+    known = [value for value in values if not is_missing(value)]
+    return bool(known) and all(isinstance(value, (bool, np.bool_)) for value in known)
 
 
 def as_bound(bound: Any, name: str) -> float:

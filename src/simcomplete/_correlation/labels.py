@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from simcomplete._rows import frame_columns
+from simcomplete._rows.frames import frame_library, is_frame
 from simcomplete._rows.validate import as_array
 from simcomplete._rows.xp import is_array, is_dask, is_numpy, like, to_numpy
 from simcomplete._types import Matrix
@@ -70,10 +72,11 @@ def opened(A: Any, name: str = "A") -> Labelled:
     array([[1., 0.],
            [0., 1.]])
     """
-    if hasattr(A, "iloc") and hasattr(A, "columns"):
+    library = frame_library(A)
+    if library == "pandas" and hasattr(A, "columns"):
         return _of_pandas(A, name)
-    if hasattr(A, "columns") and hasattr(A, "with_columns"):
-        return _of_polars(A, name)
+    if library in ("polars", "pyarrow") and is_frame(A):
+        return _of_columns(A, name)
     if hasattr(A, "columns") and hasattr(A, "to_numpy"):
         return _of_table(A, name)
     if is_array(A) and not is_numpy(A) and not is_dask(A):
@@ -91,8 +94,9 @@ def differing(rows: list[str], columns: list[str], where: tuple[str, str] = ("ro
 def _of_pandas(A: Any, name: str) -> Labelled:
     rows, columns = [str(x) for x in A.index], [str(x) for x in A.columns]
     notes: list[str] = []
-    default = [type(index).__name__ == "RangeIndex" for index in (A.index, A.columns)]
-    if not any(default):
+    default = [is_count(index) for index in (A.index, A.columns)]
+    # Of labels on one side alone, those of the other may be its numbers in another order.
+    if rows != columns and (not any(default) or sorted(rows) == sorted(columns)):
         order = _order(rows, columns, name, notes)
         A = A if order is None else A.iloc[:, order]
     labels = rows if default[1] and not default[0] else [str(x) for x in A.columns]
@@ -103,16 +107,28 @@ def _of_pandas(A: Any, name: str) -> Labelled:
     return Labelled(_square(A, name), None if all(default) else labels, notes, wrap)
 
 
-def _of_polars(A: Any, name: str) -> Labelled:
-    head = [c for c in A.columns[:1] if A.height == A.width - 1 and not A[c].dtype.is_numeric()]
-    columns = A.columns[len(head) :]
+def is_count(index: Any) -> bool:
+    """Whether an index of pandas is 0, 1, 2 and so on, as it is where nobody gave labels."""
+    return type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)
+
+
+def _of_columns(A: Any, name: str) -> Labelled:
+    """A frame of polars or pyarrow; labels of rows are in a first column of text, or where pandas noted them."""
+    if hasattr(A, "collect"):  # a LazyFrame
+        A = A.collect()
+    A, index, title = frame_columns.split_index(A)
+    columns = frame_columns.column_names(A)
+    if index is None and len(A) == len(columns) - 1 and frame_columns.kind(A, 0) != "number":
+        index, title, columns = frame_columns.to_list(A, 0), columns[0], columns[1:]
     notes: list[str] = []
-    order = _order([str(x) for x in A[head[0]]], columns, name, notes) if head else None
+    order = None if index is None else _order([str(x) for x in index], columns, name, notes)
     columns = columns if order is None else [columns[k] for k in order]
+    arrow = frame_library(A) == "pyarrow"
 
     def wrap(X: Matrix) -> Any:
         numbers = {column: X[:, k] for k, column in enumerate(columns)}
-        return type(A)({**({head[0]: A[head[0]]} if head else {}), **numbers})
+        whole = numbers if index is None else {title or "row": index, **numbers}
+        return type(A).from_pydict(whole) if arrow else type(A)(whole)
 
     return Labelled(_square(A.select(columns), name), list(columns), notes, wrap)
 
@@ -140,14 +156,22 @@ def _order(rows: list[str], columns: list[str], name: str, notes: list[str]) -> 
     return [columns.index(label) for label in rows]
 
 
+def dimensions(A: Any, name: str) -> int:
+    """How many dimensions an array or a nested list has."""
+    try:
+        return len(A.shape) if hasattr(A, "shape") else np.ndim(A)
+    except ValueError:
+        raise InputError(f"the rows of {name} have different lengths; give rows of one length") from None
+
+
 def _square(A: Any, name: str) -> Matrix:
+    ndim = dimensions(A, name)
     if np.iscomplexobj(A):
         raise InputError(
             f"{name} is complex; a correlation or covariance matrix is real: give {name}.real if that is it"
         )
-    dimensions = len(A.shape) if hasattr(A, "shape") else np.ndim(A)
-    if dimensions != 2:
-        message = f"{dimensions} dimension{'s' * (dimensions != 1)}"
+    if ndim != 2:
+        message = f"{ndim} dimension{'s' * (ndim != 1)}"
         raise InputError(f"{name} has {message}; a square matrix is needed, one row per variable")
     values = np.array(to_numpy(as_array(A, name)), dtype=np.float64)
     if values.ndim != 2 or values.shape[0] != values.shape[1] or values.shape[0] == 0:

@@ -9,7 +9,8 @@ multiplier Z, positive semi-definite. For a given Z and c > 0
 
 is minimised by Newton's method, projected onto the bounds, and Z becomes (Z - c (X - a I))_+. At the optimum Z proves
 it: no valid X within the bounds is nearer than the minimum of the objective minus <Z, X - a I>, which is found entry
-by entry; a weight of 0 does no harm there, because no entry of a valid X exceeds 1 - a.
+by entry; a weight of 0 does no harm there, because no entry of a valid X exceeds 1 - a. Bounds as wide as that are left
+out of the steps.
 
 References
 ----------
@@ -120,17 +121,18 @@ def augmented(
             return Status("stalled", what, ok=False)
         return stop_at(tol)(facts, recent) if facts["iteration"] > 0 else None
 
-    begin = AugmentedPoint(np.clip(X, problem.low, problem.high), Z, PENALTY, 1.0, 1.0)
+    begin = AugmentedPoint(np.clip(X, *problem.needed), Z, PENALTY, 1.0, 1.0)
     run = iterate(begin, step, measure=measure, stop=stop, limits=limits)
     return run.state, run
 
 
 def minimised(problem: Weighted, begin: AugmentedPoint, aim: float) -> tuple[Matrix, Matrix, float, int]:
     """Newton's method for one Z, projected onto the bounds: X, the next Z, the gradient left, decompositions made."""
+    low, high = problem.needed
     here, made, slope = merit(problem, begin.X, begin), 1, 0.0
     for _ in range(INNER):
         g = here.gradient
-        stuck = ((problem.low >= here.X) & (g > 0)) | ((problem.high <= here.X) & (g < 0))
+        stuck = ((low >= here.X) & (g > 0)) | ((high <= here.X) & (g < 0))
         free = problem.free & ~stuck
         slope = float(np.max(np.abs(g), where=free, initial=0.0))
         if slope <= aim:
@@ -138,7 +140,7 @@ def minimised(problem: Weighted, begin: AugmentedPoint, aim: float) -> tuple[Mat
         D = newton_step(problem, here, free, begin.c, slope, aim)
         found = None
         for halving in range(HALVINGS):
-            tried = merit(problem, np.clip(here.X + D / 2**halving, problem.low, problem.high), begin)
+            tried = merit(problem, np.clip(here.X + D / 2**halving, low, high), begin)
             made += 1
             gain = float(np.sum(g * (tried.X - here.X)))
             if tried.value <= here.value + 1e-4 * gain + 1e-13 * abs(here.value):

@@ -34,6 +34,8 @@ PROVED, NOTHING = (
 )  # a gap so small, as a share or next to the largest weight, is an optimum, as any run ends
 BY_ELEMENT = 1e-8  # how exact an augmented Lagrangian is asked to be; Newton's method on the dual comes further
 
+MOST_OUTER = 100  # multipliers of an augmented Lagrangian: some tens are enough where it converges
+
 
 @dataclass(frozen=True)
 class Solved:
@@ -154,7 +156,11 @@ def tol_of_entries(tol: float, size: Matrix | float) -> float:
 
 def inner_floor(conditions: Constraints) -> float:
     """A floor a little above the one asked for: meeting bounds exactly at the end costs eigenvalues."""
-    return conditions.floor + 10 * BY_ELEMENT if conditions.floor > 0 else 0.0
+    floor, k = conditions.floor, conditions.block
+    inside = floor + 10 * BY_ELEMENT if floor > 0 else 0.0
+    if k is None or inside == floor:
+        return inside
+    return float(np.clip(np.linalg.eigvalsh(conditions.values[:k, :k])[0], floor, inside))  # what the block allows
 
 
 def row_scale(conditions: Constraints, n: int) -> tuple[Vector, Matrix | float]:
@@ -166,35 +172,38 @@ def row_scale(conditions: Constraints, n: int) -> tuple[Vector, Matrix | float]:
 
 
 def by_element(given: Given, conditions: Constraints, tol: float, limits: Limits) -> Solved:
-    """Weights by element, unknown entries and bounds, from the solution without them."""
-    n, a = given.n, conditions.floor
-    H = conditions.elements if conditions.elements is not None else np.ones((n, n))
-    if conditions.rows is not None:
-        H = np.sqrt(np.outer(conditions.rows, conditions.rows))
-    H = np.where(given.known, H, 0.0)
+    """Weights by element, unknown entries and bounds, from the solution without them; row weights scale the matrix."""
+    n, (root, size) = given.n, row_scale(conditions, given.n)
+    H = np.where(given.known, 1.0 if conditions.elements is None else conditions.elements, 0.0)
     np.fill_diagonal(H, 0.0)
     top = float(H.max()) or 1.0
     h2 = np.square(H / top)
-    inside = inner_floor(conditions)
-    problem = Weighted(given.values, h2, conditions.low, conditions.high, inside)
-    tol = BY_ELEMENT if conditions.bounded or conditions.held.any() else max(tol, BY_ELEMENT)
+    top *= 1.0 if conditions.rows is None else float(conditions.rows.max())
+    exact = not (conditions.bounded or conditions.held.any())  # then X is valid however the run ends
+    tol = max(tol, BY_ELEMENT) if exact else tol_of_entries(BY_ELEMENT, size)
+
+    def problem(a: float) -> Weighted:
+        off, b = ~np.eye(n, dtype=bool), np.diag(root**2 * (1 - a))
+        low, high = (np.where(off, bound * size, b) for bound in (conditions.low, conditions.high))
+        return Weighted((given.values - a * np.eye(n)) * size, h2, low, high, 0.0)
+
+    inner, wanted = problem(inner_floor(conditions)), problem(conditions.floor)
     ended: Any
-    X, Z, ended = solve_by_splitting(problem, given.values, np.zeros((n, n)), tol, limits)
+    X, Z, ended = solve_by_splitting(inner, inner.A, np.zeros((n, n)), tol, limits)
     proofs = [Z]  # every one is a proof, and the best is taken
     if ended.status.code == "max_iter":  # weights of very different size are slow to split
-        point, ended = augmented(problem, X, Z, tol, limits)
+        point, ended = augmented(inner, X, Z, tol, replace(limits, max_iter=min(limits.max_iter, MOST_OUTER)))
         X, Z = point.X, point.Z
         proofs += [Z] if point.proof is None else [Z, point.proof]
     if ended.status.code == "infeasible":
-        raise contradiction(Z, conditions, given.source.labels)
-    X = with_diagonal(psd_part(X - inside * np.eye(n))[0], np.full(n, 1 - inside)) + inside * np.eye(n)
+        raise contradiction(Z * size, conditions, given.source.labels)
+    X = with_diagonal(psd_part(X)[0], np.diag(inner.low)) / size
     if ended.status.ok:  # else a valid matrix comes first, as above
         X = np.clip(X, conditions.low, conditions.high)
     X[np.diag_indices(n)] = 1.0
-    wanted = Weighted(given.values, h2, conditions.low, conditions.high, a)
-    lower = max(wanted.bound(Z) for Z in proofs)
-    done = _ended(given.values * top, X, 2 * problem.objective(X) * top**2, 2 * lower * top**2, ended, None)
-    exact = not (conditions.bounded or conditions.held.any())  # then X is valid however the run ended
+    objective = float(np.sum(h2 * np.square((X - given.values) * size))) * top**2
+    lower = 2 * max(wanted.bound(Z) for Z in proofs) * top**2
+    done = _ended(given.values * top, X, objective, lower, ended, None)
     if exact and not done.status.ok and done.proof.gap <= max(PROVED * done.proof.objective, NOTHING * top**2):
         return replace(done, status=replace(done.status, code="optimal", ok=True))
     return done
@@ -214,5 +223,7 @@ def ended_newton(given: Matrix, X: Matrix, objective: float, run: Any, top: floa
 def _ended(given: Matrix, X: Matrix, objective: float, lower: float, run: Any, dual: Vector | None) -> Solved:
     proof = Proof.of(objective, lower, "dual", given)
     within = f"the squared distance is within {proof.relative_gap:.0e} of the smallest possible"
+    if not run.status.ok and lower > objective:  # fixed entries or bounds are missed, which makes it smaller
+        within = "the result does not meet all fixed entries and bounds, and is nearer than any that does"
     code = "optimal" if run.status.ok else run.status.code
     return Solved(X, proof, Status(code, f"{run.status.message}; {within}", run.status.ok), run.n_iter, dual)

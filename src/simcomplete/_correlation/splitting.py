@@ -42,7 +42,8 @@ PATIENCE = 150  # iterations with one of them
 DEPTH = 5  # steps that are combined
 ROUGH = 3e-5  # single precision is left where X and Y differ by less
 UNCHANGED = 1e-15  # changes of X - Y that are smaller, times X - Y, are rounding
-WORSE = 2.0  # times the least that was missed: where it is more, the steps before are forgotten
+WORSE = 2.0  # times the least that was missed: where it is more, the steps before are forgotten, and
+LONGER = 100.0  # where they lead so many times as far as the step alone: flat directions have no end
 EVERY = 10  # iterations between looks for a contradiction, which may be recognised by Z
 
 
@@ -103,7 +104,7 @@ class Splitting:
     @classmethod
     def of(cls, problem: Weighted, c: float, kind: Any) -> Splitting:
         """With arrays of a precision."""
-        arrays = (problem.h2 * problem.A, 1 / (problem.h2 + c), problem.low, problem.high)
+        arrays = (problem.h2 * problem.A, 1 / (problem.h2 + c), *problem.needed)
         return cls(problem, c, *(one.astype(kind) for one in arrays))
 
     def at(self, V: Matrix) -> SplitPoint:
@@ -133,16 +134,21 @@ class Splitting:
         return plus - (plus - here.V) * (self.c / c)
 
     def step(self, here: SplitPoint) -> SplitPoint:
-        """The next V by Anderson's acceleration of V + r (X - Y)."""
-        V = here.V + RELAXED * here.apart
-        memory = here.memory
-        if memory.changes:
-            for share, moved in zip(memory.shares(here.apart), memory.moves, strict=True):
-                V -= V.dtype.type(share) * moved
-        found = self.at(V)
-        size = float(np.linalg.norm(found.apart))
-        after = memory.with_step(V - here.V, found.apart - here.apart) if size <= WORSE * here.least else Memory()
-        return replace(found, memory=after, least=min(size, here.least))
+        """The next V by Anderson's acceleration of V + r (X - Y); without it, where it leads away."""
+        step = RELAXED * here.apart
+        shares = here.memory.shares(here.apart) if here.memory.changes else np.zeros(0)
+        combined = step.copy()
+        for share, moved in zip(shares, here.memory.moves, strict=True):
+            combined -= combined.dtype.type(share) * moved
+        usual = np.linalg.norm(combined) <= LONGER * np.linalg.norm(step)
+        found = self.at(here.V + (combined if usual else step))
+        size, memory = float(np.linalg.norm(found.apart)), Memory()
+        if usual and (size <= WORSE * here.least or not len(shares)):
+            memory = here.memory.with_step(combined, found.apart - here.apart)
+        elif usual:  # after the step alone X - Y is never larger
+            found = self.at(here.V + step)
+            size = float(np.linalg.norm(found.apart))
+        return replace(found, memory=memory, least=min(size, here.least))
 
 
 def solve_by_splitting(
@@ -154,7 +160,8 @@ def solve_by_splitting(
     --------
     >>> A = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.9], [0.0, 0.9, 1.0]])
     >>> low, high = np.where(np.eye(3) > 0, 1.0, -1.0), np.where(np.eye(3) > 0, 1.0, 0.7)
-    >>> solve_by_splitting(Weighted(A, np.ones((3, 3)), low, high, 0.0), np.eye(3), np.zeros((3, 3)))[0].round(3)
+    >>> X = solve_by_splitting(Weighted(A, np.ones((3, 3)), low, high, 0.0), np.eye(3), np.zeros((3, 3)))[0]
+    >>> X.round(3) + 0.0
     array([[1. , 0.7, 0. ],
            [0.7, 1. , 0.7],
            [0. , 0.7, 1. ]])

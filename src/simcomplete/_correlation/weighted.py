@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from simcomplete._types import Mask, Matrix
+
+SAME = 1e-12  # a bound within this share of what every valid matrix keeps is that
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,22 @@ class Weighted:
         """Which entries may move."""
         return self.low < self.high
 
+    @cached_property
+    def needed(self) -> tuple[Matrix, Matrix]:
+        """The bounds, infinite where every valid matrix keeps them: beside those, multipliers would be ambiguous.
+
+        Examples
+        --------
+        >>> low, high = np.array([[1.0, -1.0], [-1.0, 1.0]]), np.array([[1.0, 0.5], [0.5, 1.0]])
+        >>> Weighted(np.eye(2), 1 - np.eye(2), low, high, 0.0).needed[0]
+        array([[  1., -inf],
+               [-inf,   1.]])
+        """
+        root = np.sqrt(np.maximum(np.diag(self.low) - self.floor, 0.0))
+        most = (1 - SAME) * np.outer(root, root)
+        low = np.where(self.free & (self.low <= -most), -np.inf, self.low)
+        return low, np.where(self.free & (self.high >= most), np.inf, self.high)
+
     def objective(self, X: Matrix) -> float:
         """Half the weighted squared distance."""
         return float(np.sum(self.h2 * np.square(X - self.A))) / 2
@@ -33,4 +52,7 @@ class Weighted:
         with np.errstate(divide="ignore", invalid="ignore"):
             x = np.where(self.h2 > 0, self.A + Z / self.h2, np.where(Z > 0, self.high, self.low))
         x = np.clip(x, self.low, self.high)
-        return self.objective(x) - float(np.sum(Z * x)) + self.floor * float(np.trace(Z))
+        own = self.floor * float(np.trace(Z))
+        # Large multipliers cancel out: what rounding may have added is taken off.
+        noise = len(x) * np.finfo(np.float64).eps * (float(np.sum(np.abs(Z * x))) + own)
+        return self.objective(x) - float(np.sum(Z * x)) + own - noise

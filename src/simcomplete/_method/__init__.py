@@ -1,1 +1,1 @@
-"""What a method is given, what a method is, and the one iteration loop."""
+"""The problems that methods solve, the specification of a method, and the iteration loop that all methods share."""

@@ -1,4 +1,4 @@
-"""Problems without the means of rows and columns, and results that put them back into their values."""
+"""Subtract means of rows and columns before a method runs, and add them to imputed values afterwards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from simcomplete.errors import InputError
 
 
 def unbiased_problem(problem: AllRows | CandidatesQueries, kind: BiasKind) -> tuple[AllRows, Biases]:
-    """The same rows less what biases expect of them. Sparse rows stay sparse."""
+    """Return the problem with the fitted means of rows and columns subtracted. Sparse rows stay sparse."""
     check_biases(kind)
     if isinstance(problem, CandidatesQueries):
         raise InputError(
@@ -38,7 +38,7 @@ def unbiased_problem(problem: AllRows | CandidatesQueries, kind: BiasKind) -> tu
 
 
 def with_biases(done: Completion, biases: Biases, given: AllRows) -> Completion:
-    """A result that says what was taken out, and whose values have it again."""
+    """Return the result with the biases recorded, and with imputed values to which they are added again."""
     model = done.model
     if isinstance(model, FittedRatings):
         model = FittedRatings((given.rows,), biases)

@@ -1,4 +1,4 @@
-"""Problems from what users give: rows, or a similarity matrix with what is known of it."""
+"""Turn the user's input, rows or a similarity matrix, into a checked problem."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from simcomplete._similarity.measure import Measure
 from simcomplete._similarity.unknown import fill_unknown
 from simcomplete.errors import InputError, InputWarning
 
-LEAST_ALIKE = 10  # rows, to be called all alike
+LEAST_ALIKE = 10  # rows needed for the warning that all rows are nearly equal
 ONE_FEATURE = (
     "there is one feature: the cosine of two numbers is 1, or -1 where their signs differ, however far apart they are, "
     "and their correlation does not exist; give more features"
@@ -44,7 +44,7 @@ def problem_of_rows(
     labels: Any = None,
     missing: str | None = None,
 ) -> CandidatesQueries | AllRows:
-    """Check rows, and pose the problem they make: with queries apart, or every row for itself."""
+    """Check rows and return their problem: `CandidatesQueries` if queries are given, else `AllRows`."""
     if id is not None or labels is not None or missing is not None:
         _check_names(candidates, queries, id, labels, missing)
     rows = as_rows(candidates, "candidates", complete=queries is not None, id=id, missing=missing)
@@ -66,7 +66,7 @@ def problem_of_rows(
 def problem_of_similarities(
     S0: Any, candidates: Any, known: Any, overlap: Any, progress: bool | None, *, id: Any = None, labels: Any = None
 ) -> Similarities:
-    """Check a matrix and what is said of it; rows with an exact block move to the front."""
+    """Check a matrix and the hints about it; rows with exact similarities move to the front."""
     if id is not None or labels is not None:
         _check_names(S0, None, id, labels, None)
     S, names = as_similarity(
@@ -97,7 +97,7 @@ def problem_of_similarities(
 
 
 def notice_of_alike_rows(problem: CandidatesQueries | AllRows) -> str | None:
-    """What to warn of where the cosines of rows are all about 1. A few rows are enough to tell for most data."""
+    """Return a warning if the cosines of all rows are about 1, else None. A sample of rows is examined first."""
     table = problem.rows if isinstance(problem, AllRows) else problem.candidates
     if table.held is None or problem.measure.metric != "cosine" or table.n < LEAST_ALIKE or table.d < 2:
         return None
@@ -112,13 +112,13 @@ def notice_of_alike_rows(problem: CandidatesQueries | AllRows) -> str | None:
 
 
 def _spread(table: RowTable, most: int) -> NDArray[np.float64]:
-    """At most so many rows, from all over the table."""
+    """Return at most `most` rows, spread evenly over the table."""
     which = np.linspace(0, table.n - 1, min(table.n, most)).astype(np.int64)
     return to_numpy(table.take(which)).astype(np.float64)
 
 
 def _check_names(candidates: Any, queries: Any, id: Any, labels: Any, missing: Any) -> None:
-    """Refuse names of rows that are given twice or name nothing, and a meaning of cells where all are stored."""
+    """Refuse `id` together with `labels`, `id` without a frame, and `missing` without sparse data."""
     column = id is not None and id is not False
     if column and labels is not None:
         raise InputError(f"id={id!r} and labels= both name the rows; give one of them")
@@ -133,7 +133,7 @@ def _check_names(candidates: Any, queries: Any, id: Any, labels: Any, missing: A
 
 
 def question_rows(rows: RowTable, id: Any, *, alone: bool) -> None:
-    """Warn where rows seem to be a similarity matrix, or columns to number the rows."""
+    """Warn if the rows seem to be a similarity matrix, or if a column seems to number the rows."""
     notices = []
     if rows.n == rows.d:
         notices.append(question_square(rows, alone))
@@ -146,7 +146,7 @@ def question_rows(rows: RowTable, id: Any, *, alone: bool) -> None:
 
 
 def _without_gaps(S: Array, candidates: Any, known: Any, overlap: Any, names: list[str] | None) -> Array:
-    """A matrix with expected similarities in the place of NaN; any other as it is."""
+    """Replace NaN in a matrix by expected similarities; return a matrix without NaN unchanged."""
     xp = namespace(S)
     if S.ndim != 2 or S.shape[0] != S.shape[1] or not bool(xp.any(xp.isnan(S))):
         return S
@@ -156,7 +156,7 @@ def _without_gaps(S: Array, candidates: Any, known: Any, overlap: Any, names: li
             "known is True where S0 is NaN; an exact entry needs its value: give it, or set known to False"
         )
     if bool(np.isinf(values).any()):
-        return S  # which is refused, with its place
+        return S  # refused below, with its position
     n_exact, order = _candidate_rows(candidates, n)
     exact = np.arange(n)[: n_exact or 0] if order is None else order[:n_exact]
     if bool(np.isnan(values[np.ix_(exact, exact)]).any()):
@@ -166,7 +166,7 @@ def _without_gaps(S: Array, candidates: Any, known: Any, overlap: Any, names: li
 
 
 def settings_for(rank: int | None, penalty: float, random_state: Any, progress: bool | None, n: int) -> Settings:
-    """Check what every method shares."""
+    """Check the parameters that all methods share, and return the settings."""
     return Settings(
         rank=check_rank(rank, n),
         penalty=check_number(penalty, "penalty"),
@@ -226,7 +226,7 @@ def _reordered(S: Array, order: NDArray[np.int64]) -> Array:
 def _square(
     values: Any, n: int, name: str, dtype: Any, order: NDArray[np.int64] | None, labels: list[str] | None
 ) -> NDArray[Any]:
-    """A hint about every entry, in the order of the rows that were moved; of a frame, in the order of S0's labels."""
+    """Return a hint about every entry with rows and columns in the order of S0, of a frame by its labels."""
     if is_frame(values):
         array, own = in_row_order(read_frame(values, name), name)
         if labels is not None and own is not None and own != labels and sorted(own) == sorted(labels):

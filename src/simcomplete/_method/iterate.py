@@ -1,10 +1,9 @@
 """The only iteration loop of the library.
 
-A method gives a start, a step and a stop test; history, progress, callback, time limit, the check for numbers that
-are not finite and, where the caller asks for it, a Ctrl-C that keeps the best so far come free. A state is whatever
-the method likes (an array of any library, a tuple, a dataclass): the loop keeps it and never looks inside, so a step
-must not change the state it is given. `Watch` is the loop turned inside out, for when another library owns it (L-BFGS
-in SciPy).
+A method supplies a start, a step and a stop test. The loop adds the history, progress, callback, time limit, a check
+for numbers that are not finite and, on request, that Ctrl-C returns the best state so far. A state may be any object:
+an array of any library, a tuple, a dataclass. The loop does not look into states, so a step must not change the state
+it is given. `Watch` does the same for a loop that belongs to another library, such as L-BFGS in SciPy.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from typing import Any, Generic, TypeVar, cast
 from simcomplete._result.status import Status
 from simcomplete._rows.progress import track
 
-RECORDS = 1000  # the history never grows beyond this: then every second entry goes, and only every second is added
-RECENT = 100  # how many of the last objectives a stop test sees
+RECORDS = 1000  # longest history; when it is reached, every second entry is dropped and only every second one is added
+RECENT = 100  # how many of the last objectives are given to a stop test
 
 State = TypeVar("State")
 Facts = dict[str, float]
@@ -30,7 +29,7 @@ Stop = Callable[[Facts, Sequence[float]], Status | None]
 
 @dataclass(frozen=True)
 class Limits:
-    """What ends a run besides its own stop test, and what it shows meanwhile."""
+    """What ends a run besides its own stop test, and whether progress is shown."""
 
     max_iter: int = 1000
     time_limit: float | None = None  # seconds after which no further step is made; one always is
@@ -42,7 +41,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Run(Generic[State]):
-    """How a run went: its last finite state and its best, what was measured there and on the way, how it ended.
+    """The result of a run: its last finite state, its best state, the measurements, and how it ended.
 
     `n_iter` counts the steps to `state`. `history` has the first and the last iteration and is evenly thinned out
     in long runs; `recent` holds the last objectives, none left out.
@@ -66,16 +65,17 @@ def iterate(
     stop: Stop | None = None,
     limits: Limits | None = None,
 ) -> Run[State]:
-    """Repeat a step until a stop test is met, or a limit is.
+    """Repeat a step until the stop test succeeds or a limit is reached.
 
     Parameters
     ----------
     start, step : state, callable
-        Iteration 0, and what makes the next state of a state.
+        The state of iteration 0, and the function from one state to the next.
     measure : callable
-        Gives the numbers of a state by name; `objective`, or else the first, is the one that "best" means.
+        Returns named numbers of a state. The best state is that with the smallest `objective`, or first number if there
+    is no objective.
     stop : callable, optional
-        The stop test, see `Stop`. Without one, making all iterations is a success.
+        The stop test, see `Stop`. Without one, a run that makes all iterations has succeeded.
     limits : Limits, optional
         What else ends the run.
 
@@ -102,7 +102,7 @@ def iterate(
 
 
 class Watch(Generic[State]):
-    """Looks at one state after the other and says when to end; as a context, it may keep the best on Ctrl-C."""
+    """Examines one state after the other and says when to stop; as a context manager it can keep the best on Ctrl-C."""
 
     def __init__(self, measure: Callable[[State], Facts], stop: Stop | None, limits: Limits) -> None:
         self.status: Status | None = None
@@ -116,7 +116,7 @@ class Watch(Generic[State]):
         self._recent: deque[float] = deque(maxlen=RECENT)
 
     def sees(self, state: State) -> bool:
-        """Take note of the next state, the start first; False means that this is the end."""
+        """Record the next state, beginning with the start; return False if the run is to end."""
         next(self._line, None)
         iteration = 0 if self._last is None else int(self._last[1]["iteration"]) + 1
         measured = self._measure(state)
@@ -156,7 +156,7 @@ class Watch(Generic[State]):
         return None
 
     def run(self) -> Run[State]:
-        """What was seen, once it has ended."""
+        """The result of the run, once it has ended."""
         assert self._last is not None and self._best is not None and self.status is not None  # sees() came first
         facts, history, n_iter = self._last[1], self._history, int(self._last[1]["iteration"])
         if not history or history[-1] is not facts:

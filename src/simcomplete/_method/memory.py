@@ -1,7 +1,7 @@
-"""Parts that methods' statements of their memory have in common.
+"""Building blocks for the memory that each method states.
 
-A method states its peak as a function of the sizes (`Method.memory`), as it states its `work`: in numbers of eight
-bytes, beyond what was given, the result included. A test measures every method against its statement.
+A method states its peak memory as a function of the sizes (`Method.memory`): in numbers of eight bytes, without the
+input, with the result. A test compares the statement of every method with what it is measured to take.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from typing import Any
 from simcomplete._method.spec import Sizes
 from simcomplete._rows.budget import block_bytes
 
-PAIR_BLOCK = 6  # arrays that a block of similarities is planned for: see `_similarity.overlap`
+PAIR_BLOCK = 6  # arrays of the size of a block of similarities that are held at once: see `_similarity.overlap`
 
 
 def block(numbers: float) -> float:
-    """Of an array that is made block by block, what is there at a time."""
+    """Return how many numbers of an array that is made block by block are held at a time."""
     return min(numbers, block_bytes() / 8)
 
 
 def first_pass(s: Sizes) -> float:
-    """One pass over candidates: sums of H^T H with d + n_q columns, what is made of them, and a block."""
+    """Return the memory of one pass over candidates: a Gram matrix of d + n_q columns, its decomposition, a block."""
     return 4.0 * (s.d + s.n_queries) ** 2 + block(s.n_candidates * (1.5 * s.d + 2.5 * s.n_queries))
 
 
 def making_pairs(s: Sizes) -> float:
-    """While S0 is made as an n x n matrix, that matrix included; nothing where it was given."""
+    """Return the memory for computing S0 as an n x n matrix, including that matrix; 0 if it was given."""
     n, p = s.n, s.n_candidates
     if s.form == "similarities":
         return 0.0
@@ -36,11 +36,11 @@ def making_pairs(s: Sizes) -> float:
 
 
 def with_pairs(s: Sizes, extra: float) -> float:
-    """S0 as an n x n matrix, and what a method takes beside the one that its problem holds."""
+    """Return the memory of a method that holds S0 as an n x n matrix and `extra` numbers beside it."""
     held = {"similarities": 0, "rows": s.n**2, "candidates": 2 * (s.d + s.n_queries) ** 2}[s.form]
     return max(making_pairs(s), held + extra)
 
 
 def mode_memory(s: Sizes, params: Mapping[str, Any], on_table: float, on_pairs: float) -> float:
-    """What a method with modes takes: numbers in mode "X", or beside S0 in mode "S"."""
+    """Return the memory of a method with modes: `on_table` in mode "X"; S0 and `on_pairs` in mode "S"."""
     return with_pairs(s, on_pairs) if params["mode"] == "S" or s.form == "similarities" else on_table

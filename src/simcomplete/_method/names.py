@@ -1,4 +1,4 @@
-"""Names of parameters, for people: all of them in a docstring, and the nearest one where a name is misspelt."""
+"""List all methods' parameters in a docstring, and suggest the nearest name for one that is misspelt."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simcomplete.errors import InputError
 if TYPE_CHECKING:
     from simcomplete._method.spec import Method
 
-# Taken beside a method's own parameters.
+# Accepted by every method in addition to its own parameters.
 BESIDE = ("preset", "tune")
 WIDTH = 112
 
@@ -22,9 +22,9 @@ WIDTH = 112
 def unknown_parameter(
     name: str, own: Iterable[str], function: Callable[..., Any], of: str, shown: Iterable[str] | None = None
 ) -> InputError:
-    """The error about a keyword that there is not: with the nearest of a method's own names and the function's.
+    """Return the error for an unknown keyword, with the nearest name among the method's and the function's parameters.
 
-    `own` are the names that may have been meant, `shown` those to list where they are too many.
+    `own` are the names that may have been meant, `shown` those to list in the message if `own` are too many.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def unknown_parameter(
 
 
 def with_own_parameters(doc: str | None, methods: Iterable[Method]) -> str | None:
-    r"""A docstring with a section on the methods' own parameters, as their specifications have them.
+    r"""Return a docstring with a section on the methods' own parameters, from their specifications.
 
     Examples
     --------

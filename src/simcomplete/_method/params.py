@@ -1,4 +1,4 @@
-"""Parameters of methods as data: what a value may be, what it means, and the one place that checks it."""
+"""Parameters of methods as data: accepted values, default and meaning, and the function that checks them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from simcomplete._result.text import aligned
 from simcomplete.errors import InputError
 
 
 class Constraint(Protocol):
-    """What a value may be."""
+    """A set of accepted values."""
 
     def holds(self, value: Any) -> bool:
         """Whether it is."""
 
     def __str__(self) -> str:
-        """What is needed, in words that fit behind "must be"."""
+        """Describe the accepted values, in words that continue "must be"."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Whole:
     high: int | None = None
 
     def holds(self, value: Any) -> bool:
-        """Whether it is; True and False are not numbers."""
+        """Whether the value is accepted; True and False are not numbers."""
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
             return False
         return bool(self.low <= value and (self.high is None or value <= self.high))
@@ -53,7 +54,7 @@ class Number:
     above: bool = False
 
     def holds(self, value: Any) -> bool:
-        """Whether it is; text, True and False are not numbers."""
+        """Whether the value is accepted; text, True and False are not numbers."""
         if isinstance(value, (bool, np.bool_, str)) or is_arrays(value):
             return False
         try:
@@ -100,7 +101,7 @@ class Flag:
 
 @dataclass(frozen=True)
 class Function:
-    """Something to call."""
+    """A callable."""
 
     what: str = "a function of iteration and facts"
 
@@ -114,12 +115,12 @@ class Function:
 
 @dataclass(frozen=True)
 class Arrays:
-    """Arrays, whose shape depends on the data: the method checks it."""
+    """Arrays; the method itself checks their shapes, which depend on the data."""
 
     what: str
 
     def holds(self, value: Any) -> bool:
-        """Whether it can be."""
+        """Whether the value can be turned into arrays."""
         return is_arrays(value)
 
     def __str__(self) -> str:
@@ -128,7 +129,7 @@ class Arrays:
 
 @dataclass(frozen=True)
 class Shares:
-    """Some shares of a whole, of which together there may be `most`.
+    """Named shares of a whole, whose sum is above 0 and at most `most`.
 
     Examples
     --------
@@ -142,7 +143,7 @@ class Shares:
     most: float = 1.0
 
     def holds(self, value: Any) -> bool:
-        """Whether these are."""
+        """Whether the values are such shares."""
         if not is_arrays(value) or len(value) != len(self.of) or not all(map(Number(0.0, self.most).holds, value)):
             return False
         return 0 < sum(map(float, value)) <= self.most
@@ -171,9 +172,9 @@ class Parameter:
     Attributes
     ----------
     name, default
-        How it is called, and its value where none is given.
+        Its name, and its value if none is given.
     accepts : tuple of Constraint
-        What it may be, one of these.
+        The accepted values: those of any of these constraints.
     meaning : str
         What it does, in a sentence.
 
@@ -190,7 +191,7 @@ class Parameter:
     meaning: str
 
     def checked(self, value: Any) -> Any:
-        """Return the value, or say what is needed."""
+        """Return the value, or raise an error that says what is needed."""
         if any(constraint.holds(value) for constraint in self.accepts):
             return value
         needed = [constraint for constraint in self.accepts if not isinstance(constraint, Nothing)]
@@ -206,7 +207,7 @@ class Parameter:
 
     @property
     def type(self) -> str:
-        """What it may be, in words."""
+        """The accepted values, in words."""
         return listed([str(constraint) for constraint in self.accepts])
 
 
@@ -234,7 +235,7 @@ class Parameters(Mapping[str, Parameter]):
         return len(self._by_name)
 
     def checked(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Check values; names that are not here pass."""
+        """Check values; unknown names are returned unchanged."""
         return {name: self[name].checked(value) if name in self else value for name, value in values.items()}
 
     def __repr__(self) -> str:
@@ -248,19 +249,13 @@ def is_arrays(value: Any) -> bool:
     return isinstance(value, (list, tuple)) or len(getattr(value, "shape", ())) > 0
 
 
-def aligned(rows: list[tuple[str, ...]]) -> str:
-    """Rows of text in columns."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
-
-
 def listed(words: list[str]) -> str:
-    """Words as "a, b or c"."""
+    """Return words joined as "a, b or c"."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 def parameter(name: str, default: Any, *accepts: Constraint, meaning: str) -> Parameter:
-    """A parameter; None is accepted where it is the default."""
+    """Make a parameter; None is also accepted if it is the default."""
     constraints = accepts if default is not None else (*accepts, Nothing())
     return Parameter(name, default, constraints, meaning)
 

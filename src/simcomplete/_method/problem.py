@@ -1,7 +1,7 @@
-"""What a method is given: one of three problems, checked, in the forms that methods work on.
+"""The three kinds of problem that a method may be given, with checked data.
 
 `CandidatesQueries` has complete candidates and incomplete queries, `AllRows` rows of which every one may be
-incomplete, `Similarities` only a matrix. A method says `problem.result(...)` when it is done.
+incomplete, `Similarities` only a matrix. A method ends by returning `problem.result(...)`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Problem:
     labels: list[str] | None = None
     frame: str | None = None
     order: NDArray[np.int64] | None = None
-    # What is said of the entries of a given matrix: which are exact, and how many features they stand on.
+    # Hints about the entries of a given matrix: which are exact, and the number of common features of each.
     known: NDArray[np.bool_] | None = None
     overlap: NDArray[np.int64] | None = None
     measure: Measure = PLAIN
@@ -42,12 +42,12 @@ class Problem:
 
     @property
     def n(self) -> int:
-        """How many rows in all."""
+        """Number of all rows."""
         raise NotImplementedError
 
     @property
     def n_candidates(self) -> int:
-        """How many rows are candidates."""
+        """Number of candidates."""
         raise NotImplementedError
 
     @property
@@ -57,12 +57,12 @@ class Problem:
 
     @property
     def operator(self) -> Operator:
-        """S0, as something to multiply with."""
+        """S0 as a linear operator."""
         raise NotImplementedError
 
     @property
     def evidence(self) -> LazyEvidence | None:
-        """What S0 stands on, counted along with it or when somebody asks; None of a matrix alone."""
+        """The numbers of pairs and rows without evidence, counted when first needed; None for a given matrix."""
         return None
 
     @property
@@ -89,12 +89,12 @@ class Problem:
         return S
 
     def diagonal_deficit(self) -> Array | None:
-        """What rows without any evidence lack on the diagonal: their 1 is no part of the spectral problem."""
+        """What to add to the diagonal of S0 for rows without any evidence; None if there are no such rows."""
         deficit = self.operator.diagonal_deficit()
         return None if deficit is None else like(deficit, self.operator.array, dtype=self.dtype)
 
     def zero_rows_without_evidence(self, V: Array) -> Array:
-        """A factor whose rows without any evidence are exactly 0, where rounding would leave noise to search in."""
+        """Set the factor's rows without any evidence to exactly 0, so that no search finds rounding errors in them."""
         deficit = self.operator.diagonal_deficit()
         if deficit is None or self.measure.positive:
             return V
@@ -126,15 +126,15 @@ class Problem:
         )
 
     def unobserved(self) -> NDArray[np.int64]:
-        """Positions of rows of which nothing is known: no value or, of a matrix, no feature in common with any row."""
+        """Positions of rows about which nothing is known: rows without values, or without overlap in a matrix."""
         given: RowTable | None = getattr(self, "queries", getattr(self, "rows", None))
         if given is not None:
             return given.without_values() + (self.n - given.n)
         return np.flatnonzero([] if self.overlap is None else ~self.overlap.any(axis=1))
 
     def _refuse_not_finite(self, matrix: SymmetricMatrix, method: str) -> None:
-        """Refuse a matrix that is not finite in what is in memory of it."""
-        # Rows made when they are read, or written by a pass, are not read again: they are made of finite rows.
+        """Refuse a result with numbers in memory that are not finite."""
+        # Rows that are computed when read, or were written to a file, are not read again: they come from finite rows.
         for array in (matrix.factor, matrix.dense, matrix.diagonal):
             held, start = (array, 0) if array is None or array.ndim == 1 else as_row_table(array).held_part
             bad = [] if held is None else (rows_not_finite(held) + start).tolist()
@@ -150,7 +150,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class CandidatesQueries(Problem):
-    """Complete candidates, which may lie anywhere, and incomplete queries."""
+    """Complete candidates, in memory or not, and incomplete queries."""
 
     candidates: RowTable
     queries: HeldRows

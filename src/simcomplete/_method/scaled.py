@@ -1,4 +1,4 @@
-"""Problems whose features were centred and scaled, and what adds rows to their results."""
+"""Centre and scale the features of a problem, and add new rows to its result in the same way."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RowProblem = CandidatesQueries | AllRows
 def changed_problem(
     given: RowProblem, center: Center, scale: Scale, biases: Any
 ) -> tuple[RowProblem, Callable[[Completion], Completion]]:
-    """The same problem with its values changed as asked for, and what tells the result of it."""
+    """Return the problem with changed values, and a function that records the change on its result."""
     if biases is None:
         problem, scaling = scaled_problem(given, center, scale)
         return problem, lambda done: with_scaling(done, scaling, given)
@@ -39,9 +39,9 @@ def changed_problem(
 
 
 def scaled_problem(problem: RowProblem, center: Center, scale: Scale) -> tuple[RowProblem, FeatureScaling]:
-    """The same problem with its features centred and scaled as candidates (or all rows) have them.
+    """Return the problem with its features centred and scaled by statistics of the candidates (or of all rows).
 
-    Candidates outside memory stay there, and are changed when they are read.
+    Candidates outside memory stay there; their blocks are changed as they are read.
     """
     if isinstance(problem, AllRows):
         scaling = learn_scaling(problem.rows, center, scale, problem.progress)
@@ -53,18 +53,18 @@ def scaled_problem(problem: RowProblem, center: Center, scale: Scale) -> tuple[R
 
 
 def with_scaling(done: Completion, scaling: FeatureScaling, given: RowProblem) -> Completion:
-    """A result that says how its features were changed, and holds the rows as they were given."""
+    """Return the result with its scaling recorded, and with imputed values in the original units."""
     model = done.model
-    if hasattr(model, "tables"):  # for values of rows, which are given in the units they came in
+    if hasattr(model, "tables"):  # imputed values are returned in the original units
         tables = (given.rows,) if isinstance(given, AllRows) else (given.candidates, given.queries)
         model = model._replace(tables=tables)
     return replace(done, scaling=scaling, params={**done.params, **scaling.asked}, model=model)
 
 
 def by_todays_name(params: dict[str, Any], known: Collection[str]) -> tuple[dict[str, Any], str]:
-    """Parameters with the start of iterative solvers by today's name, and what to warn of.
+    """Rename the former parameter `scale` of iterative solvers to `start_scale`; return the warning about it.
 
-    Until version 0.1 it was called `scale`; any other value of `scale` is refused.
+    Version 0.1 called it `scale`; any other value of `scale` is refused.
     """
     value = params["scale"]
     if (isinstance(value, str) and value != "auto") or "start_scale" not in known:
@@ -78,7 +78,7 @@ def by_todays_name(params: dict[str, Any], known: Collection[str]) -> tuple[dict
 
 @dataclass(frozen=True)
 class ScaledExtension:
-    """What adds rows to a fit whose features were centred and scaled: new rows are changed in the same way first."""
+    """Adds rows to a fit whose features were centred and scaled; new rows are transformed in the same way first."""
 
     inner: Extension
     scaling: FeatureScaling = field(repr=False)
@@ -94,7 +94,7 @@ class ScaledExtension:
         return self.inner.factor
 
     def prepared(self, X: Array) -> Array:
-        """Rows as they are compared: with their features centred and scaled."""
+        """Return rows with their features centred and scaled."""
         return self.scaling(X)
 
     def transform(self, X: Array, progress: bool | None = None) -> Array:

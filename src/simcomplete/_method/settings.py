@@ -1,4 +1,4 @@
-"""What every method shares besides the data: rank, penalty, random numbers, progress, a file for the factor."""
+"""Settings that all methods share: rank, penalty, random generator, progress, output file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simcomplete._rows.sink import Output
 
 @dataclass(frozen=True)
 class Settings:
-    """What every method shares besides the data.
+    """Settings that all methods share.
 
     Attributes
     ----------
@@ -41,11 +41,11 @@ class Settings:
         return self.rank if self.rank_given else default
 
     def seed(self) -> int:
-        """A number for libraries that want one."""
+        """Draw an integer seed, for libraries that need one."""
         return int(self.rng.integers(2**31))
 
     def but(self, params: dict[str, Any], n: int) -> Settings:
-        """The same with the rank (at most n) and the penalty that a method's setting names."""
+        """Return the settings with `rank` (at most n) and `penalty` replaced by those in `params`, where given."""
         penalty = float(params.get("penalty", self.penalty))
         if "rank" not in params:
             return replace(self, penalty=penalty)
@@ -53,7 +53,7 @@ class Settings:
 
 
 def as_recorded(params: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters as they go on a result: plain values, arrays and functions only by a word."""
+    """Return the parameters as recorded on a result: plain values; arrays and functions as a word."""
     return {
         name: value if isinstance(value, (int, float, str, bool, type(None), list, tuple)) else "given"
         for name, value in params.items()

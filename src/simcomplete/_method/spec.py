@@ -1,11 +1,11 @@
-"""A method as a full specification: what it is called, what it promises, what it takes, how it runs."""
+"""The specification of a method: its name, properties, parameters, memory, and the function that runs it."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from simcomplete._rows.xp import Array, is_dask, on_accelerator, to_numpy
 from simcomplete._similarity.measure import Measure
 from simcomplete.errors import InputError
 
-# Parameters of `complete` that a method may use or not, and their defaults.
+# Parameters of `complete` that only some methods use, and their defaults.
 SHARED: dict[str, Any] = {
     "rank": None,
     "penalty": 1e-3,
@@ -29,9 +29,9 @@ SHARED: dict[str, Any] = {
     "epsilon": 0.0,
     "positive": False,
 }
-# How two samples are compared; for methods that act on similarities over common features.
+# Parameters of the similarity, for methods that act on similarities over common features.
 MEASURE = frozenset({"metric", "min_overlap", "epsilon", "positive"})
-# For methods that compare filled rows, which have every feature in common.
+# The same for methods that fill in missing values first: filled rows have every feature in common.
 FILLED_MEASURE = frozenset({"metric", "epsilon", "positive"})
 
 COLUMNS = (
@@ -49,13 +49,14 @@ COLUMNS = (
 )
 
 
-class Sizes(NamedTuple):
-    """What decides how long a method takes, and how much memory.
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes that a method's time and memory depend on.
 
-    `form` says what was given: candidates and queries, rows of which every one may be incomplete (the complete ones
-    count as candidates), or similarities (then d is 0). `missing` is the share of values that incomplete rows lack,
-    `written` whether the factor goes to a file, `rank_given` whether the caller set the rank, `by_block` whether rows
-    stay outside memory.
+    `form` is the form of the problem: candidates and queries, rows of which every one may be incomplete (the complete
+    ones count as candidates), or similarities (then `d` is 0). `missing` is the share of values that are missing in
+    incomplete rows, `written` says whether the factor goes to a file, `rank_given` whether the caller set the rank,
+    `by_block` whether the rows stay outside memory, and `n` is the number of all rows.
     """
 
     n_candidates: int
@@ -67,6 +68,10 @@ class Sizes(NamedTuple):
     written: bool = False
     rank_given: bool = True
     by_block: bool = False
+    n: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", self.n_candidates + self.n_queries)
 
     @classmethod
     def of(cls, problem: Problem, settings: Settings) -> Sizes:
@@ -85,18 +90,13 @@ class Sizes(NamedTuple):
             )
         return cls(n_p, n - n_p, 0, rank, "similarities", rank_given=given)
 
-    @property
-    def n(self) -> int:
-        """Candidates and queries."""
-        return self.n_candidates + self.n_queries
-
     def rank_or(self, default: int) -> int:
         """The rank the caller set, or a method's own default."""
         return self.rank if self.rank_given else default
 
 
 class Extension(Protocol):
-    """What turns new rows into rows of a fitted factor."""
+    """Computes rows of a fitted factor for new rows."""
 
     @property
     def measure(self) -> Measure:
@@ -104,7 +104,7 @@ class Extension(Protocol):
 
     @property
     def factor(self) -> Array:
-        """Rows of the fitted samples: products with rows of new ones are completed similarities."""
+        """Rows of the fitted samples; their products with rows of new samples are completed similarities."""
 
     def transform(self, X: Array, progress: bool | None = None) -> Array:
         """Rows of the factor for new samples, each by itself."""
@@ -121,7 +121,7 @@ Extend = Callable[[Completion, RowTable, Measure], Extension]
 
 
 def no_work(sizes: Sizes, params: Mapping[str, Any]) -> float:
-    """Next to nothing."""
+    """Return the work of a method that takes next to none."""
     return 10.0 * sizes.n * sizes.d
 
 
@@ -132,7 +132,7 @@ class Method:
     Attributes
     ----------
     name, family : str
-        How it is called and what kind it is.
+        Its name, and the family it belongs to.
     acts_on : {"similarities", "samples", "both"}
         Whether the similarity matrix is enough for it, or it needs the samples, or can take either.
     regularizer, solver : str
@@ -142,12 +142,12 @@ class Method:
     random : bool
         Whether `random_state` changes the answer.
     reference : str
-        Where it comes from.
+        Where the method was published.
     run : callable
-        Takes a problem, the settings and the method's own parameters, gives a Completion.
+        Takes a problem, the settings and the method's own parameters; returns a Completion.
     memory : callable
-        Numbers of eight bytes that it holds at its peak, for given sizes and parameters: beyond what was given, with
-        the result. A method that needs more than is allowed is refused before it runs.
+        Peak memory for given sizes and parameters, in numbers of eight bytes, without the input and with the result.
+        A method that needs more than is available is refused before it runs.
     parameters : Parameters
         Its own parameters: name, what is accepted, default, meaning. Printing it shows a table.
     shared : frozenset of str
@@ -162,11 +162,11 @@ class Method:
     factor : bool
         Whether its result on rows is a factor, and not only a dense matrix.
     by_block : bool
-        Whether it completes rows alone that stay outside memory; for others these are read first.
+        Whether it can complete incomplete rows block by block; for other methods they are read into memory first.
     extend : callable or None
-        Makes of a completion what adds new rows to it; None where there is no out-of-sample form.
+        Makes the `Extension` that adds new rows to a completion; None if there is no out-of-sample form.
     work : callable
-        Floating-point operations for given sizes and parameters, roughly: what "auto" plans its budget with.
+        Estimated floating-point operations for given sizes and parameters, by which "auto" plans its budget.
     """
 
     name: str
@@ -197,11 +197,11 @@ class Method:
         return self.extend is not None
 
     def row(self) -> dict[str, Any]:
-        """The public columns, as plain values."""
+        """Return the public columns as plain values."""
         return {name: getattr(self, name) for name in COLUMNS}
 
     def own(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Its parameters: defaults or a preset, overridden by what was given, each checked; others are refused."""
+        """Return its parameters: the defaults or a preset, updated by the given values; unknown names are refused."""
         given = dict(given)
         preset = given.pop("preset", "default")
         if preset not in ("default", "original"):
@@ -225,19 +225,19 @@ class Method:
             )
 
     def unused(self, shared: Mapping[str, Any]) -> list[str]:
-        """Shared parameters that were set and that this method does not use."""
+        """Return the shared parameters that were set and that this method does not use."""
         return [name for name, value in shared.items() if name not in self.shared and value != SHARED[name]]
 
     def takes(self, problem: Problem) -> Problem:
-        """The problem with its rows in memory, unless this method reads them by block."""
+        """Return the problem with its rows in memory, unless this method reads them by block."""
         return problem if self.by_block else with_rows_in_memory(problem)
 
     def peak_bytes(self, sizes: Sizes, params: Mapping[str, Any]) -> int:
-        """Bytes that it takes at its peak, beyond what was given."""
+        """Return its peak memory in bytes, without the input."""
         return int(8 * self.memory(sizes, params))
 
     def check_memory(self, problem: Problem, settings: Settings, params: Mapping[str, Any]) -> None:
-        """Raise MemoryLimitError where it would take more memory than is free."""
+        """Raise MemoryLimitError if it would take more memory than is available."""
         if on_device(problem):
             return
         s = Sizes.of(problem, settings)
@@ -257,12 +257,12 @@ class Method:
 
 
 def with_rows_in_memory(problem: Problem) -> Problem:
-    """The same problem; rows alone that lie outside memory are read, where they fit."""
+    """Return the problem with its rows (without separate queries) read into memory, if they fit."""
     return replace(problem, rows=problem.rows.in_memory()) if isinstance(problem, AllRows) else problem
 
 
 def on_device(problem: Problem) -> bool:
-    """Whether a problem is on an accelerator, which has memory of its own."""
+    """Whether a problem's data are on an accelerator, which has its own memory."""
     given = getattr(problem, {CandidatesQueries: "candidates", AllRows: "rows", Similarities: "S0"}[type(problem)])
     array = getattr(given, "held", given)  # None where rows are read by block
     return array is not None and on_accelerator(array)

@@ -96,6 +96,11 @@ class FittedRows(NamedTuple):
         """How many features."""
         return self.tables[0].d
 
+    @property
+    def columns(self) -> list[Any] | None:
+        """Names of the features, if they have names."""
+        return self.tables[0].columns
+
     def imputed(self, positions: NDArray[np.int64]) -> tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]]]:
         """Values of some rows, observed ones bit for bit, and their standard deviations."""
         from simcomplete._posterior.values.model import ValueModel  # it stands above the method

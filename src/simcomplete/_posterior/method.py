@@ -55,7 +55,7 @@ from simcomplete._types import Mask, Matrix
 
 
 def run(problem: Problem, settings: Settings, params: dict[str, Any]) -> Completion:
-    """Complete by the form that fits what was given: candidates and queries, rows alone, or similarities alone."""
+    """Complete by the form that fits what was given: candidates and queries, only rows, or only similarities."""
     if isinstance(problem, Similarities):
         return from_similarities(problem, settings, params)
     if isinstance(problem, CandidatesQueries):

@@ -66,7 +66,7 @@ def answer_queries(fitted: FittedRows, done: Completion, Q: Any) -> Completion:
         model=replace_queries(fitted, asked),
         **facts,
     )
-    return made._with_regressions(done._regressions)  # the candidates are the same
+    return made._with_corrections(done._corrections)  # the candidates are the same
 
 
 def replace_queries(fitted: FittedRows, asked: Any) -> FittedRows:

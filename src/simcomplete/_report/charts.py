@@ -28,10 +28,22 @@ def bars(rows: Sequence[dict[str, Any]], measure: str, title: str, theme: Theme 
     axes.barh(positions, [row[measure] for row in good], xerr=spread, color=CURVES[1][0], ecolor=theme.ink, height=0.65)
     if measure.startswith("error"):  # 1 is the error of the similarities over common features
         axes.axvline(1.0, color=CURVES[0][0], linewidth=1.2, linestyle="--")
-        axes.set_xlim(0, min(max([1.1, *(row[measure] * 1.05 for row in good)]), LONGEST))
+        ends = [row[measure] + either for row, either in zip(good, spread, strict=True)]
+        axes.set_xlim(0, min(1.05 * max([1.05, *ends]), LONGEST))
     axes.set_yticks(positions, [row["method"] for row in good])
     axes.set_xlabel(title)
     return encode(figure)
+
+
+def _minor(x: float, position: int) -> str:
+    """Return the label of a tick between two powers of ten; some have none, for lack of space.
+
+    Examples
+    --------
+    >>> _minor(0.5, 0), _minor(0.6, 0)
+    ('0.5', '')
+    """
+    return f"{x:g}" if f"{x:e}"[0] in "235" else ""
 
 
 def error_against_time(rows: Sequence[dict[str, Any]], theme: Theme = LIGHT) -> str:
@@ -46,6 +58,9 @@ def error_against_time(rows: Sequence[dict[str, Any]], theme: Theme = LIGHT) -> 
     figure, axes = drawing(7.6, 5.2, theme)
     axes.set_xscale("log")
     axes.set_yscale("log")
+    for axis in (axes.xaxis, axes.yaxis):  # 0.5 is easier to read than 5 x 10^-1
+        axis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(_minor)
     axes.axhline(1.0, color=CURVES[0][0], linewidth=1.2, linestyle="--")
     axes.scatter([row["seconds"] for row in good], [row["error"] for row in good], color=CURVES[1][0], zorder=3)
     axes.set_xlabel("seconds")

@@ -157,7 +157,7 @@ def drawing(width: float, height: float, theme: Theme, columns: int = 1) -> tupl
     grid = figure.subplots(1, columns)
     for axes in np.atleast_1d(grid):
         axes.set_facecolor(theme.paper)
-        axes.tick_params(colors=theme.ink)
+        axes.tick_params(which="both", colors=theme.ink)
         axes.xaxis.label.set_color(theme.ink)
         axes.yaxis.label.set_color(theme.ink)
         for edge in axes.spines.values():

@@ -9,7 +9,7 @@ from typing import Any
 from simcomplete.errors import optional
 
 Box = tuple[float, float, float, float]
-# Where a label may stand, as angles around its point: to the right first, then above and below, then to the left.
+# Where a label may be, as angles around its point: to the right first, then above and below, then to the left.
 ANGLES = (20, -20, 60, -60, 90, -90, 120, -120, 160, -160, 0, 180)
 DISTANCES = (7, 16, 28, 42, 58, 76)  # in points; from the second on a line leads to the label
 MARKER = 5.0  # half the side of the square that a point takes
@@ -47,6 +47,7 @@ def place_labels(
     written = []
     for i, (name, point) in enumerate(zip(names, points, strict=True)):
         text = axes.annotate(name, point, (0, 0), textcoords="offset points", color=ink, fontsize=9)
+        text.set_bbox({"facecolor": axes.get_facecolor(), "edgecolor": "none", "pad": 0.5})  # lines do not cross it
         extent = text.get_window_extent(renderer)
         size = (extent.width, extent.height)
         others = [*taken, *(box for j, box in enumerate(markers) if j != i)]

@@ -23,19 +23,22 @@ def validity_sentences(rows: Sequence[Row]) -> list[str]:
     --------
     >>> checks = {"psd": {"ok": False, "value": -11.5}}
     >>> validity_sentences([Row("overlap", 1.0, 0.5, 0.3, 0.6, 1200, False, ["psd"], checks, 0.1)])
-    ['overlap: not a valid matrix of cosines (negative eigenvalues, down to -11.5).']
+    ['overlap is not a valid matrix of cosines (negative eigenvalues, down to -11.5).']
     """
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row.fails), []).append(row)
     sentences = []
     for fails, alike in groups.items():
-        names = ", ".join(row.method for row in alike)
+        *others, last = (row.method for row in alike)
+        names = f"{', '.join(others)} and {last}" if others else last
         # For each check the number farthest from zero.
         worst = [max((row.validity[name]["value"] for row in alike), key=abs) for name in fails]
         failures = "; ".join(FAILURES.get(name, name).format(value) for name, value in zip(fails, worst, strict=True))
-        outcome = f"not a valid matrix of cosines ({failures})" if fails else "passes all five checks of validity"
-        sentences.append(f"{names}: {outcome}.")
+        if fails:
+            sentences.append(f"{names} {'are' if others else 'is'} not a valid matrix of cosines ({failures}).")
+        else:
+            sentences.append(f"{names} {'pass' if others else 'passes'} all five checks of validity.")
     return sentences
 
 

@@ -21,14 +21,14 @@ DEFAULT_FOLDER = Path("simcomplete-paper")
 OUTCOMES = ("done", "over budget", "failed")
 
 Name = Annotated[str, Argument(metavar="NAME", help="A protocol (see: simcomplete paper list), or all.")]
-Folder = Annotated[Path, Option("--output", "-o", metavar="DIR", help="Folder for rows and report.")]
-Quick = Annotated[bool, Option("--quick", help="Small, on bundled digits, in minutes: a smoke test, not a result.")]
-Full = Annotated[bool, Option("--full", help="Every seed of the protocol, not only the first.")]
+Folder = Annotated[Path, Option("--output", "-o", metavar="DIR", help="Folder for the results and the report.")]
+Quick = Annotated[bool, Option("--quick", help="Small runs on bundled digits, in minutes, to try the command.")]
+Full = Annotated[bool, Option("--full", help="All seeds of the protocol, not only the first.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(help="The paper's tables and figures: list, run, report.")
+    group = typer.Typer(help="Repeat the experiments of the paper: list, run, report.")
     group.command("list")(list_protocols)
     group.command("run")(run_protocol)
     group.command("report")(report_protocol)
@@ -36,7 +36,7 @@ def register(app: typer.Typer) -> None:
 
 
 def list_protocols(as_json: AsJson = False) -> None:
-    """List the protocols: the table or figure of the paper, and the number of runs."""
+    """List the protocols, one for each table or figure of the paper."""
     listed = [
         {
             "name": one.name,
@@ -67,10 +67,12 @@ def run_protocol(
     quick: Quick = False,
     full: Full = False,
     only: Annotated[
-        list[str] | None, Option(metavar="NAME=VALUE", help="Such as dataset=mnist or method=smcnn; repeatable.")
+        list[str] | None, Option(metavar="NAME=VALUE", help="Only these runs: dataset=mnist, method=smcnn; repeatable.")
     ] = None,
-    jobs: Annotated[int, Option(min=1, help="Processes at a time.")] = 1,
-    limit: Annotated[float | None, Option(min=0.1, help="CPU seconds for a solve, not the protocol's.")] = None,
+    jobs: Annotated[int, Option(min=1, help="Number of processes.")] = 1,
+    limit: Annotated[
+        float | None, Option(min=0.1, help="Time limit of a run in CPU seconds, instead of the protocol's.")
+    ] = None,
     verbose: Annotated[bool, Option("--verbose", help="Print a line for every run as it ends.")] = False,
     no_progress: Annotated[bool, Option("--no-progress", help="Show no progress.")] = False,
     as_json: AsJson = False,
@@ -102,17 +104,20 @@ def report_protocol(
     output: Folder = DEFAULT_FOLDER,
     quick: Quick = False,
     rows: Annotated[
-        Path | None, Option(metavar="FILE", help="Rows, .jsonl or .jsonl.gz, instead of those in DIR.")
+        Path | None, Option(metavar="FILE", help="File of results, .jsonl or .jsonl.gz, instead of those in DIR.")
     ] = None,
     findings: Annotated[
-        Path | None, Option(metavar="FILE.md", help="Write which claims of the paper hold to this file.")
+        Path | None, Option(metavar="FILE.md", help="Also write to this file which claims of the paper hold.")
     ] = None,
     packed: Annotated[
-        Path | None, Option("--pack", metavar="FILE.jsonl.gz", help="Write the rows to this file, too.")
+        Path | None, Option("--pack", metavar="FILE.jsonl.gz", help="Also write the results to this file.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write tables (Markdown, CSV, LaTeX), figures (PNG, SVG) and one page from rows, next to the paper's numbers."""
+    """Write tables, figures and a page from stored results.
+
+    Tables are written as Markdown, CSV and LaTeX, figures as PNG and SVG. The paper's numbers are shown beside ours.
+    """
     # Imported here: the other commands start without the packages that figures need.
     from simcomplete._reproduction.report.report import Report
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import Any
 
+from simcomplete._reproduction.without import wrong_entries
 from simcomplete.errors import FileFormatError, InputError
 
 LAYOUTS = ("table", "curves", "properties")
@@ -59,6 +60,9 @@ class Protocol:
         Seconds of processor time for each solve.
     fewer_seeds : dict
         How many of the seeds slow methods run with: by the name of the method, or "METHOD COLUMN".
+    without : list of dict
+        Combinations that are not run: lists of values by name (dataset, missing, method, column and others), and `why`.
+        A protocol that extends another one has its own only.
     left_out : str
         What the paper has and this protocol has not, and why.
     ranked : list of str
@@ -87,6 +91,7 @@ class Protocol:
     seeds: list[int]
     time_limit: float
     fewer_seeds: dict[str, int] = field(default_factory=dict)
+    without: list[dict[str, Any]] = field(default_factory=list)
     left_out: str = ""
     ranked: list[str] | None = None
     decisions: list[str] = field(default_factory=list)
@@ -166,7 +171,11 @@ def parse_protocol(name: str, text: str) -> Protocol:
         raise FileFormatError(f"protocol {name} is not valid TOML: {error}") from error
     base = load_protocol(entries.pop("extends")) if "extends" in entries else None
     try:
-        protocol = replace(base, name=name, **entries) if base is not None else Protocol(name=name, **entries)
+        protocol = (
+            replace(base, name=name, **{"without": [], **entries})
+            if base is not None
+            else Protocol(name=name, **entries)
+        )
     except TypeError as error:
         raise FileFormatError(f"protocol {name} has a wrong or missing entry: {error}") from error
     if protocol.layout not in LAYOUTS:
@@ -180,6 +189,9 @@ def parse_protocol(name: str, text: str) -> Protocol:
         raise FileFormatError(
             f"protocol {name}: fewer_seeds has {unknown}; it needs methods of the protocol, or 'METHOD COLUMN'"
         )
+    problem = wrong_entries(protocol.without)
+    if problem:
+        raise FileFormatError(f"protocol {name}: {problem}")
     wrong = sorted(set(protocol.grid) - set(AXES))
     if wrong or "missing" not in protocol.grid:
         raise FileFormatError(

@@ -45,6 +45,8 @@ class CellSummary:
         The statuses of the runs.
     short : int
         How many runs were tuned without the authors' parameters among the settings.
+    load : float, optional
+        The largest load of the machine at the start of the runs whose timings are shown.
     """
 
     at: dict[str, Any]
@@ -62,6 +64,7 @@ class CellSummary:
     reason: str | None = None
     statuses: tuple[str, ...] = ()
     short: int = 0
+    load: float | None = None
 
     def differs(self, measure: str) -> int:
         """Return 1 where ours is above the paper's, -1 below, 0 near or unknown.
@@ -113,16 +116,21 @@ def is_quiet(row: Mapping[str, Any]) -> bool:
 def timed_together(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rows whose timings may stand side by side: one machine, one commit, nothing else on it.
 
+    Where no row at all was made on a quiet machine, those of one machine and one commit are returned; the report then
+    says what the load was.
+
     Examples
     --------
     >>> rows = [{"processor": "a", "load": 1.0}, {"processor": "a", "load": 1.1}, {"processor": "b", "load": 1.0}]
     >>> [row["processor"] for row in timed_together([*rows, {"processor": "a", "load": 4.0}])]
     ['a', 'a']
+    >>> [row["load"] for row in timed_together([{"load": 4.0, "processor": "a"}, {"load": 5.0, "processor": "a"}])]
+    [4.0, 5.0]
     """
+    quiet = [row for row in rows if is_quiet(row)]
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in rows:
-        if is_quiet(row):
-            groups.setdefault(tuple(row.get(name) for name in MACHINE), []).append(row)
+    for row in quiet or [row for row in rows if row.get("load") is not None]:
+        groups.setdefault(tuple(row.get(name) for name in MACHINE), []).append(row)
     return max(groups.values(), key=len, default=[])
 
 
@@ -151,6 +159,7 @@ def _summary_of(
         reason=next((row["reason"] for row in ran if row["outcome"] != "done" and row.get("reason")), None),
         statuses=tuple(sorted({row["status"] for row in ran if row.get("status")})),
         short=sum(not tried_original(row) for row in ran),
+        load=max((row["load"] for row in ran if id(row) in timed), default=None),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from simcomplete._registry import find
 from simcomplete._reproduction.labels.others import OTHERS
 from simcomplete._reproduction.protocol import Protocol
+from simcomplete._reproduction.without import is_without
 from simcomplete.errors import InputError
 
 # What identifies a trial. The protocol's name is not part of it: tables share the trials that they have in common.
@@ -52,7 +53,9 @@ def expand(protocol: Protocol, only: Sequence[str] = ()) -> list[Cell]:
         for method in protocol.methods
         for column in protocol.columns
         if method in column.get("methods", protocol.methods) and seed in protocol.seeds_of(method, column["name"])
-        for cell in [_cell(protocol, method, column, dict(zip(axes, values, strict=True)), seed)]
+        for at in [dict(zip(axes, values, strict=True))]
+        if not is_without(protocol.without, {**at, "method": method, "column": column["name"], "seed": seed})
+        for cell in [_cell(protocol, method, column, at, seed)]
     ]
     wanted = _parse_only(only)
     return [cell for cell in cells if all(_cell_value(cell, name) in values for name, values in wanted.items())]

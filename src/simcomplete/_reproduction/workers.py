@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import multiprocessing as mp
+import os
+import select
 import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -130,8 +133,23 @@ def _end(pipe: Connection, worker: Worker) -> None:
     pipe.close()
 
 
+def _end_without_reader(pipe: Connection) -> None:
+    """End this process when nothing reads its pipe any more: the parent was killed, and would leave it computing."""
+    if not hasattr(select, "poll"):  # Windows
+        return
+    watched = select.poll()
+    watched.register(pipe.fileno(), 0)  # errors are reported always
+
+    def wait() -> None:
+        watched.poll()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
 def _work(pipe: Connection, trial: Mapping[str, Any], limit: float) -> None:
     """Run a trial in the new process, and send its stages and its row."""
+    _end_without_reader(pipe)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
 
     def send(message: Any) -> None:

@@ -1,1 +1,1 @@
-"""What every method returns, and what one can ask of it."""
+"""The `Completion` that every method returns, and its parts."""

@@ -37,7 +37,7 @@ ATTEMPTS = 100  # at reading a folder that is replaced meanwhile
 
 
 class ArchiveKind(NamedTuple):
-    """What a folder is of: the noun in messages, the file that describes it, the newest version, names of arrays."""
+    """A kind of saved folder: its name in messages, its index file, its newest version, and its array names."""
 
     noun: str
     file: str
@@ -46,22 +46,20 @@ class ArchiveKind(NamedTuple):
 
     @property
     def format(self) -> str:
-        """The word that the index file begins with."""
+        """The format name in the index file."""
         return f"simcomplete-{self.noun}"
 
     @property
     def again(self) -> str:
-        """What to do about a folder that cannot be read."""
+        """Advice for a folder that cannot be read."""
         return f"save the {self.noun} again"
 
     def owns(self, file: str) -> bool:
-        """Whether `save` writes files of this name; none of them leads out of the folder."""
+        """Whether `save` writes files of this name; no such name points outside the folder."""
         return file == self.file or (file.endswith(".npy") and self.arrays.fullmatch(file[:-4]) is not None)
 
 
-PARTS = (
-    r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)*"  # names of the arrays of a model: those of its attributes, with points between
-)
+PARTS = r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)*"  # names of a model's arrays: its attributes, joined by dots
 COMPLETION = ArchiveKind(
     "completion",
     "completion.json",
@@ -78,7 +76,7 @@ Stored = NDArray[Any] | RowTable
 
 
 class Archive(NamedTuple):
-    """What a folder holds: arrays by name, metadata as plain values, and the version of the format."""
+    """The contents of a folder: arrays by name, metadata as plain values, and the version of the format."""
 
     arrays: dict[str, Any]
     metadata: dict[str, Any]
@@ -115,18 +113,18 @@ def write_archive(
         with (draft / kind.file).open("w", encoding="utf-8") as stream:
             stream.write(json.dumps(index, indent=1, allow_nan=False) + "\n")
             _to_disk(stream)
-        if overwrite:  # again: writing may have taken long
+        if overwrite:  # checked again, because writing may have taken long
             check_target(path, overwrite, kind)
 
 
 def check_target(path: Path, overwrite: bool, kind: ArchiveKind = COMPLETION) -> None:
-    """Refuse to write over what is there, unless it is of the same kind, nothing but that, and may be replaced."""
+    """Refuse to overwrite anything but a folder of the same kind without other files, and only if asked to."""
     if path.exists() and not overwrite:
         raise InputError(f"{path} exists already; choose another name, or pass overwrite=True to replace it")
     if not path.exists():
         return
     if not (path / kind.file).is_file() and os.path.lexists(path):
-        raise InputError(f"{path} exists and is not a saved {kind.noun}; it is left alone: choose another name")
+        raise InputError(f"{path} exists and is not a saved {kind.noun}, so it is not replaced; choose another name")
     try:
         others = sorted(file.name for file in path.iterdir() if not kind.owns(file.name) or file.is_dir())
     except FileNotFoundError:  # another writer has just moved it away
@@ -145,7 +143,7 @@ def _write_array(file: Path, array: Stored) -> dict[str, Any]:
     with file.open("wb") as stream:
         hashed = _HashedStream(stream)
         write_npy_header(hashed, array.shape, dtype)
-        # Rows as they are read, in float64 on the way, and as they are written.
+        # A block of rows as read, its copy in float64, and as written.
         for rows in row_blocks(len(array), 24 * math.prod(array.shape[1:])):
             block = to_numpy(array[rows, :]) if isinstance(array, RowTable) else array[rows]
             hashed.write(np.ascontiguousarray(block, dtype=dtype).reshape(-1).data)
@@ -154,7 +152,7 @@ def _write_array(file: Path, array: Stored) -> dict[str, Any]:
 
 
 class _HashedStream:
-    """A file that is written to, and the SHA-256 of what was."""
+    """A file and the SHA-256 of what was written to it."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self.stream, self.sha256 = stream, hashlib.sha256()
@@ -170,9 +168,9 @@ def _to_disk(stream: IO[Any]) -> None:
 
 
 def read_archive(path: Path, kind: ArchiveKind = COMPLETION) -> Archive:
-    """Read what `write_archive` wrote, or say what is wrong with it.
+    """Read what `write_archive` wrote, or raise FileFormatError.
 
-    A folder that is replaced by a new one meanwhile is read again from the start: all of it is old, or all is new.
+    If the folder is replaced while it is read, it is read again from the start, so that all parts are of one version.
     """
     for _ in range(ATTEMPTS):
         before = _which(path, kind)
@@ -187,7 +185,7 @@ def read_archive(path: Path, kind: ArchiveKind = COMPLETION) -> Archive:
 
 
 def _which(path: Path, kind: ArchiveKind) -> tuple[int, ...] | None:
-    """Tell a saved folder from one that was put in its place."""
+    """Identify a folder, to notice if it was replaced by another."""
     try:
         return _identity(path / kind.file)
     except OSError:
@@ -234,7 +232,7 @@ def _read_index(file: Path, kind: ArchiveKind) -> dict[str, Any]:
 
 
 def _read_array(file: Path, entry: Mapping[str, Any], kind: ArchiveKind) -> Stored:
-    """Check one file from its size to its checksum; give the array, or a table that reads it when it is used."""
+    """Check the size, header and checksum of a file; return the array, or a table that reads it when used."""
     again = kind.again
     if not file.is_file():
         raise FileFormatError(f"{file} is missing; {again}")
@@ -276,7 +274,7 @@ class _StoredRows:
 
 
 def _identity(file: Path) -> tuple[int, ...]:
-    """Tell a file from one that was changed or put in its place."""
+    """Identify a file, to notice if it was changed or replaced."""
     found = file.stat()
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 

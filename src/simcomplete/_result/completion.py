@@ -47,9 +47,9 @@ class Completion(WithSearch, Probabilities, WithValues, TakesQueries):
     Attributes
     ----------
     matrix : SymmetricMatrix
-        The similarities in their smallest form.
+        The similarities, in a form that takes little memory.
     n_candidates : int
-        How many leading rows are candidates.
+        The number of candidates, which are the first rows.
     all_rows_are_queries : bool
         True when there were no separate queries: every row is candidate and query at once.
     method, params : str, dict
@@ -65,7 +65,7 @@ class Completion(WithSearch, Probabilities, WithValues, TakesQueries):
     order : array of int or None
         Original position of every row, where candidates had to be moved to the front.
     choice, election : dict or None
-        What an automatic method chose, and the table it chose from.
+        What a method chose by itself, and the table of scores of "auto".
     unobserved : array of int or None
         Positions of rows of which nothing was observed: they have confidence 0 and no neighbours.
     frame : {"pandas", "polars", "pyarrow"} or None
@@ -103,13 +103,13 @@ class Completion(WithSearch, Probabilities, WithValues, TakesQueries):
     election: list[dict[str, Any]] | None = None
     exact: CandidateRows | CandidateBlock | None = field(default=None, repr=False)
     interval_model: IntervalModel | None = field(default=None, repr=False)
-    # What the method fitted, for adding rows to the result.
+    # What the method fitted, which adds rows to the result.
     model: Any = field(default=None, repr=False)
     unobserved: NDArray[np.int64] | None = None
     frame: str | None = None
     scaling: FeatureScaling | None = field(default=None, repr=False)
 
-    # What these do is described where they are.
+    # These are described in their own modules.
     to_frame, to_pandas, to_polars = frames.to_frame, frames.to_pandas, frames.to_polars
     plot, plot_similarity, plot_spectrum = plots.plot, plots.plot_similarity, plots.plot_spectrum
     plot_neighbours, plot_intervals = plots.plot_neighbours, plots.plot_intervals
@@ -118,7 +118,7 @@ class Completion(WithSearch, Probabilities, WithValues, TakesQueries):
 
     @property
     def factor(self) -> Array | None:
-        """F, of shape (n, r), or None when the result is dense.
+        """F, of shape (n, r), or None if the result is dense.
 
         Where rows are not all in memory, slices of rows, ``.T``, products, sums and means go block by block.
         """
@@ -136,17 +136,17 @@ class Completion(WithSearch, Probabilities, WithValues, TakesQueries):
 
     @cached_property
     def evidence(self) -> Evidence | None:
-        """How many pairs, and which rows, had nothing to compare; None for a given matrix."""
+        """The number of pairs, and the rows, that had no common features; None for a given matrix."""
         return self.evidence_source() if callable(self.evidence_source) else self.evidence_source
 
     @property
     def n(self) -> int:
-        """Candidates and queries together."""
+        """Number of candidates and queries together."""
         return self.matrix.n
 
     @property
     def n_queries(self) -> int:
-        """How many queries; all rows when there were no separate ones."""
+        """Number of queries; of all rows if there were no separate queries."""
         return self.n if self.all_rows_are_queries else self.n - self.n_candidates
 
     @property
@@ -194,13 +194,13 @@ class Completion(WithSearch, Probabilities, WithValues, TakesQueries):
     def interval(self, level: float = 0.9, rows: Any = None, cols: Any = None) -> tuple[Array, Array]:
         """Return intervals for the similarities of queries with candidates, or of all rows with all.
 
-        They are learnt from simulated queries. Their coverage is as stated if values are missing at random or by
+        They are learnt from simulated queries. They have the stated coverage if values are missing at random or by
         occlusion; they are too narrow if a value is missing because of its size.
 
         Parameters
         ----------
         level : float
-            Share of the true similarities that should lie inside.
+            Share of the true similarities that should lie inside the intervals.
         rows, cols : optional
             As in `similarity`; the queries and the candidates when left out. Where queries are separate, numbers for
             `rows` need their group, ``("queries", [0, 3])``.
@@ -220,7 +220,7 @@ class Completion(WithSearch, Probabilities, WithValues, TakesQueries):
 
     @property
     def confidence(self) -> NDArray[np.float64]:
-        """One number per query, from 0 (nothing is known of it) to 1 (everything is)."""
+        """One number per query, from 0 (nothing is known about it) to 1 (everything is)."""
         return required(self.interval_model, self.method).confidence
 
     def save(self, path: str | Path, *, overwrite: bool = False, candidates: bool = True) -> None:

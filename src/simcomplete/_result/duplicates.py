@@ -1,4 +1,4 @@
-"""Pairs of rows that are the same, as a result with labels and a frame."""
+"""The result of `duplicates`: pairs of equal or nearly equal rows."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from simcomplete._result.intervals import Match
 
 @dataclass(frozen=True, eq=False)
 class Duplicates:
-    """Pairs of rows of a table that are the same, likeliest first.
+    """Pairs of rows of a table that are equal or nearly equal, likeliest first.
 
     Attributes
     ----------
     pairs : array of int, shape (m, 2)
-        Positions of the two rows, the lower first. Of rows that have the same values and the same gaps, each is paired
-        with the first of them only.
+        Positions of the two rows, the lower first. Rows with the same values and the same gaps are paired only with the
+        first of them.
     probabilities : array of shape (m, 3)
-        That the two are equal, that one is a near copy (noise up to a tenth of each feature's standard deviation) of
-        the other, or a rough one (up to a half).
+        Probabilities that the two are equal, that one is a near copy of the other (noise up to a tenth of each
+        feature's standard deviation), or a rough copy (up to a half).
     common : array of int, shape (m,)
         How many features both rows have.
     distances : array of shape (m,)
@@ -31,7 +31,7 @@ class Duplicates:
     n : int
         How many rows the table has.
     labels, frame : list of str or None, str or None
-        Labels of the rows, and the kind of frame they came in.
+        Labels of the rows, and the kind of frame in which they were given.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class Duplicates:
 
     @property
     def probability(self) -> NDArray[np.float64]:
-        """P(same): the sum of the three."""
+        """The probability that the rows of each pair are the same: the sum of the three."""
         return np.asarray(self.probabilities.sum(axis=1))
 
     @property
@@ -69,7 +69,7 @@ class Duplicates:
 
     @property
     def groups(self) -> list[list[int]]:
-        """Rows that are the same, also by way of others, two and more each, in the order of the table."""
+        """Groups of two or more rows that are the same, directly or through other rows, in the order of the table."""
         import scipy.sparse.csgraph
 
         ones, shape = np.ones(len(self.pairs)), (self.n, self.n)

@@ -1,6 +1,6 @@
-"""Whether the parts of a saved completion fit each other: shapes and types, before anything is made of them.
+"""Check that the parts of a saved completion fit together, by shapes and types, before they are used.
 
-Checksums tell that a file is as it was written, not that it was written by this program.
+Checksums show that a file is unchanged, not that this program wrote it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from simcomplete.errors import FileFormatError
 
 RANKED = ("rank_shares", "rank_quantiles", "residuals", "simulated")
 PAIR_ARRAYS = {f"pair_{name}": name for name in ("vectors", "variances", "loadings", "weights", "doubt")}
-PAIR_VECTORS = "pair_vectors"  # left out where they are the factor
+PAIR_VECTORS = "pair_vectors"  # missing if they are the factor
 FLOATS = (
     "factor",
     "factor_below",
@@ -35,7 +35,7 @@ TABLES = (
 
 
 def check_fit(arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
-    """Raise FileFormatError where a shape or a type is not what the others need.
+    """Raise FileFormatError if the shape or type of a part does not fit the others.
 
     Examples
     --------
@@ -74,7 +74,8 @@ def check_fit(arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
         )
     _check_ranked(arrays, width)
     _check_pairs(arrays, n_queries, width)
-    _need(("match_ids" in arrays) == ("match_probabilities" in arrays), "match_ids, match_probabilities: one lacks")
+    both = ("match_ids" in arrays) == ("match_probabilities" in arrays)
+    _need(both, "one of match_ids and match_probabilities is missing")
     if "match_ids" in arrays:
         _need("spread" in arrays, "match_ids.npy needs spread.npy")
         inside = bool(((arrays["match_ids"] >= -1) & (arrays["match_ids"] < m)).all())
@@ -95,9 +96,9 @@ def check_fit(arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
 
 
 def _check_ranked(arrays: Mapping[str, Any], width: int) -> None:
-    """Errors by rank: shares and quantiles of as many buckets, and two tables of simulated queries."""
+    """Check errors by rank: as many shares as quantiles, and two tables of simulated queries."""
     found = set(RANKED) & set(arrays)
-    _need(len(found) in (0, len(RANKED)), "of the errors by rank some files lack")
+    _need(len(found) in (0, len(RANKED)), "some arrays of the errors by rank are missing")
     if found:
         _need("spread" in arrays, "rank_quantiles.npy needs spread.npy")
         shares, table, residuals, simulated = (arrays[name] for name in RANKED)
@@ -108,13 +109,12 @@ def _check_ranked(arrays: Mapping[str, Any], width: int) -> None:
 
 
 def _check_pairs(arrays: Mapping[str, Any], n: int, width: int) -> None:
-    """What is uncertain of rows, from which the intervals of pairs are made."""
+    """Check the uncertainties of rows, from which the intervals of pairs are computed."""
     found = set(PAIR_ARRAYS) & set(arrays)
     if not found:
         return
-    _need(
-        set(PAIR_ARRAYS) - found <= {PAIR_VECTORS} and "spread" in arrays, "of the intervals of pairs some files lack"
-    )
+    there = set(PAIR_ARRAYS) - found <= {PAIR_VECTORS} and "spread" in arrays
+    _need(there, "some arrays of the intervals of pairs are missing")
     rows, columns = (int(size) for size in arrays["pair_variances"].shape)
     shapes = [tuple(arrays[name].shape) for name in ("pair_loadings", "pair_weights", "pair_doubt")]
     fits = rows == n and shapes == [(columns, shapes[0][1]), (PARTS,), (n,)]
@@ -123,7 +123,7 @@ def _check_pairs(arrays: Mapping[str, Any], n: int, width: int) -> None:
 
 
 def check_facts(metadata: Mapping[str, Any]) -> None:
-    """Raise FileFormatError where a plain value is not of the type that the program wrote."""
+    """Raise FileFormatError if a plain value does not have the type that the program writes."""
     kinds: dict[str, tuple[type, ...]] = {
         "method": (str,),
         "params": (dict,),
@@ -170,7 +170,7 @@ def _check_types(arrays: Mapping[str, Any]) -> None:
 
 
 def _size(arrays: Mapping[str, Any]) -> tuple[int, int]:
-    """How many rows the completion has, and how wide its factor is (0 without one)."""
+    """Return the number of rows of the completion, and the columns of its factor (0 without one)."""
     if "factor" in arrays:
         n, width = arrays["factor"].shape
     elif "factor_below" in arrays and "candidates" in arrays:

@@ -1,4 +1,4 @@
-"""Similarities and neighbours as frames: of pandas, polars or pyarrow, each imported only where it is asked for."""
+"""Similarities and neighbours as frames of pandas, polars or pyarrow, which are imported only when needed."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from simcomplete._result.html import html_table, three_digits
 from simcomplete._result.intervals import FINE, TIED, IntervalModel, RankedErrors, check_level, moved
 from simcomplete._result.rows import positions_of
 from simcomplete._result.search import Neighbours
+from simcomplete._result.text import text_table
 from simcomplete._rows.xp import to_numpy
 from simcomplete.errors import InputError, optional
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from simcomplete._result.completion import Completion
 
 SHOWN_QUERIES = 10  # in a notebook
-ROW = "row"  # the column of row labels, where a frame has no index
+ROW = "row"  # name of the column of row labels in frames without an index
 
 
 def to_frame(done: Completion, rows: Any = None, cols: Any = None, **views: bool) -> Any:
@@ -54,23 +55,23 @@ def to_frame(done: Completion, rows: Any = None, cols: Any = None, **views: bool
 
 
 def to_pandas(done: Completion, rows: Any = None, cols: Any = None, **views: bool) -> Any:
-    """Return completed similarities as a pandas frame, whatever the samples came in; parameters as in `to_frame`."""
+    """Return completed similarities as a pandas frame, for samples of any type; parameters as in `to_frame`."""
     return _pandas_matrix(done, rows, cols, views)
 
 
 def to_polars(done: Completion, rows: Any = None, cols: Any = None, **views: bool) -> Any:
-    """Return completed similarities as a polars frame, whatever the samples came in; parameters as in `to_frame`."""
+    """Return completed similarities as a polars frame, for samples of any type; parameters as in `to_frame`."""
     return _polars_matrix(done, rows, cols, views)
 
 
 def kind_of_frame(frame: str | None) -> str:
-    """The kind of frame to make: the one that came in, or pandas."""
+    """Return the kind of frame to make: that of the input, or pandas."""
     return "pandas" if frame is None else frame
 
 
 @dataclass(frozen=True)
 class Searched:
-    """What a search was for, so that its answer can be written with names and intervals."""
+    """What a search was for, to write its result with labels and intervals."""
 
     rows: NDArray[np.int64] | None = None
     n_candidates: int = 0
@@ -79,10 +80,10 @@ class Searched:
     frame: str | None = None
     interval_model: IntervalModel | None = None
     probability: NDArray[np.float64] | None = None
-    positions: NDArray[np.int64] | None = None  # of the candidates, where their ids are others
+    positions: NDArray[np.int64] | None = None  # ids of the candidates, if they are not positions
 
     def names(self, positions: NDArray[np.int64]) -> list[Any]:
-        """Labels of rows by position in the result; without labels their number among candidates or queries."""
+        """Return labels of rows by position; without labels, their numbers among the candidates or queries."""
         if self.labels is not None:
             return [self.labels[row] for row in positions.tolist()]
         numbers: list[Any] = np.where(positions < self.n_candidates, positions, positions - self.first_query).tolist()
@@ -90,7 +91,7 @@ class Searched:
 
 
 class SearchResult(Neighbours):
-    """Neighbours that can be written as a frame; still a pair, ``ids, scores = done.search()``."""
+    """Neighbours: a pair ``ids, scores = done.search()`` that prints as a table and can be written as a frame."""
 
     searched: Searched = Searched()
 
@@ -109,23 +110,23 @@ class SearchResult(Neighbours):
         return self.ids if self.searched.positions is None else self.searched.positions
 
     def named(self, ids: NDArray[Any]) -> SearchResult:
-        """The same with other ids than positions."""
+        """Return the same with ids in place of positions."""
         return SearchResult(ids, self.scores, replace(self.searched, positions=self.positions))
 
     def likely(self, probability: NDArray[np.float64]) -> SearchResult:
-        """The same with probabilities."""
+        """Return the same with probabilities."""
         return SearchResult(self.ids, self.scores, replace(self.searched, probability=probability))
 
     @property
     def probability(self) -> NDArray[np.float64] | None:
-        """P(true similarity > above), shaped as `ids`; None where `above` was not given."""
+        """P(true similarity > above), of the shape of `ids`; None if `above` was not given."""
         return self.searched.probability
 
     def columns(self, level: float = 0.9) -> dict[str, Any]:
         """The columns of the frame, by name."""
         about = self.searched
         rows = np.arange(len(self.positions)) if about.rows is None else about.rows
-        which, place = np.nonzero(self.positions >= 0)  # rows of which nothing is known have no neighbours
+        which, place = np.nonzero(self.positions >= 0)  # rows about which nothing is known have no neighbours
         ids, scores = self.positions[which, place], self.scores[which, place]
         table: dict[str, Any] = {
             "query": about.names(rows[which]),
@@ -140,22 +141,22 @@ class SearchResult(Neighbours):
         return table
 
     def bounds(self, model: IntervalModel, level: float = 0.9) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Intervals of all neighbours, by the place that each has among the complete ones."""
+        """Return intervals of all neighbours, by the rank of each among the complete ones."""
         level = check_level(level)
         kind, spread, n = self.placed(model)
         z = model.table(np.array([(1 - level) / 2, (1 + level) / 2]), n)
         return moved(self.scores, spread * z[kind, 0]), moved(self.scores, spread * z[kind, 1])
 
     def placed(self, model: IntervalModel) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
-        """Which row of the table of errors each neighbour has, its spread, and how many complete rows there are."""
+        """Return the row of the error table of each neighbour, its spread, and the number of complete rows."""
         about = self.searched
         rows, first = np.arange(len(self.positions)) if about.rows is None else about.rows, about.first_query
         n = about.n_candidates if first else int(np.sum(model.spread == 0))
-        order = np.argsort(-self.scores, axis=1, kind="stable")  # of a balanced search they come in another one
+        order = np.argsort(-self.scores, axis=1, kind="stable")  # a balanced search has another order
         complete = np.take_along_axis(model.exact(self.positions, first) & (self.positions >= 0), order, axis=1)
         falling = np.take_along_axis(self.scores, order, axis=1)
         before: NDArray[np.int64] = np.cumsum(complete, axis=1) - complete
-        tied = np.diff(falling.round(TIED), axis=1, prepend=np.inf) == 0  # they have the place of the first of them
+        tied = np.diff(falling.round(TIED), axis=1, prepend=np.inf) == 0  # equal estimates have the rank of the first
         place = np.empty_like(before)
         np.put_along_axis(place, order, np.maximum.accumulate(np.where(tied, 0, before), axis=1), axis=1)
         complete = model.exact(self.positions, first) & (self.positions >= 0)
@@ -164,6 +165,13 @@ class SearchResult(Neighbours):
         return kind, model.spread_of(rows, self.positions, first), max(n, 1)
 
     def _repr_html_(self) -> str:
+        return html_table(*self._first_rows())
+
+    def __str__(self) -> str:
+        return text_table(*self._first_rows())
+
+    def _first_rows(self) -> tuple[str, list[list[Any]], list[str]]:
+        """A caption, lines and names of columns: of the first queries, so that they fit a screen."""
         n, k = self.positions.shape
         first, about = slice(SHOWN_QUERIES), self.searched
         some = replace(
@@ -177,7 +185,7 @@ class SearchResult(Neighbours):
         caption = f"Neighbours: {k} of each of {n} rows" + (
             f", the first {SHOWN_QUERIES} shown" if n > SHOWN_QUERIES else ""
         )
-        return html_table(caption, [[three_digits(cell) for cell in line] for line in lines], list(shown))
+        return caption, [[three_digits(cell) for cell in line] for line in lines], list(shown)
 
     def to_frame(self, level: float = 0.9) -> Any:
         """Return one line for every neighbour, in a frame of the kind that the samples came in.
@@ -206,18 +214,18 @@ class SearchResult(Neighbours):
         return COLUMN_FRAMES[kind_of_frame(self.searched.frame)](self.columns(level))
 
     def to_pandas(self, level: float = 0.9) -> Any:
-        """Return the same as a pandas frame, whatever the samples came in."""
+        """Return the same as a pandas frame, for samples of any type."""
         return _pandas_columns(self.columns(level))
 
     def to_polars(self, level: float = 0.9) -> Any:
-        """Return the same as a polars frame, whatever the samples came in."""
+        """Return the same as a polars frame, for samples of any type."""
         return _polars_columns(self.columns(level))
 
 
 def _block(
     done: Completion, rows: Any, cols: Any, views: Mapping[str, bool]
 ) -> tuple[NDArray[Any], list[Any], list[Any]]:
-    """A block of similarities, and how its rows and columns are called."""
+    """Return a block of similarities, and the names of its rows and columns."""
     row_names, col_names = (
         positions_of(done._resolve(which, name)) for which, name in ((rows, "rows"), (cols, "cols"))
     )
@@ -245,7 +253,7 @@ def _arrow_matrix(done: Completion, rows: Any, cols: Any, views: Mapping[str, bo
 
 
 def _matrix_columns(done: Completion, rows: Any, cols: Any, views: Mapping[str, bool]) -> dict[str, Any]:
-    """Columns of a frame without an index: labels of the rows, then one column for every column."""
+    """Return the columns of a frame without an index: the row labels, then the columns of the matrix."""
     block, index, columns = _block(done, rows, cols, views)
     names = [str(name) for name in columns]
     twice = [name for name, count in Counter(names).items() if count > 1]

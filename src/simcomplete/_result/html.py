@@ -1,4 +1,4 @@
-"""Small tables for notebooks: every text is escaped, and colours are left to the notebook, light or dark."""
+"""Small HTML tables for notebooks: every text is escaped, and colours are those of the notebook."""
 
 from __future__ import annotations
 
@@ -9,29 +9,39 @@ from typing import Any
 
 import numpy as np
 
-MOST_ROWS = 50  # of a table; the rest is counted
+from simcomplete._result.text import text_table
+
+MOST_ROWS = 50  # rows of a table that are shown; the number of others is given
+COMPARED = ("method", "error", "recall", "seconds", "note")
 NUMBER = re.compile(r"[-+]?[\d.]*(e[-+]?\d+)?|nan")
 
 
 class Election(list[dict[str, Any]]):
-    """The table an automatic method chose from: a list of rows, which a notebook shows as a table.
+    """The scores of the methods compared by "auto": a list of dicts, shown as a table by `print` and in notebooks.
 
     Examples
     --------
     >>> table = Election([{"method": "lr", "error": 0.25, "recall": 0.5, "seconds": 0.1, "note": "chosen"}])
     >>> table[0]["error"]
     0.25
-    >>> "<td>0.250</td><td>0.500</td>" in table._repr_html_()
-    True
+    >>> print(table)
+    Methods compared
+    method  error  recall  seconds  note
+    lr      0.250  0.500   0.100    chosen
     """
 
     def _repr_html_(self) -> str:
-        head = ("method", "error", "recall", "seconds", "note")
-        return html_table("Methods compared", [[three_digits(row.get(name)) for name in head] for row in self], head)
+        return html_table("Methods compared", self._rows(), COMPARED)
+
+    def __str__(self) -> str:
+        return text_table("Methods compared", self._rows(), COMPARED)
+
+    def _rows(self) -> list[list[Any]]:
+        return [[three_digits(row.get(name)) for name in COMPARED] for row in self]
 
 
 def html_table(caption: str, rows: Iterable[Sequence[Any]], head: Sequence[str] = ()) -> str:
-    """Compose a table; without a head, the first cell of every row is what the others are about.
+    """Compose a table; without a head, the first cell of every row is its heading.
 
     Examples
     --------
@@ -51,7 +61,7 @@ def html_table(caption: str, rows: Iterable[Sequence[Any]], head: Sequence[str] 
 
 
 def _cells(row: Sequence[Any], left: Sequence[bool]) -> str:
-    """Cells of a row: with a head as its columns are, without one the first is a name."""
+    """Return the cells of a row; without a head, the first is a heading."""
     if left:
         return "".join(_cell("td", value, to_left) for value, to_left in zip(row, left, strict=True))
     name, *values = row
@@ -59,7 +69,7 @@ def _cells(row: Sequence[Any], left: Sequence[bool]) -> str:
 
 
 def _cell(kind: str, value: Any, to_left: bool) -> str:
-    # Notebooks put all cells to the right, which is for numbers.
+    # Notebooks align all cells to the right, which suits numbers only.
     style = ' style="text-align:left"' if to_left else ""
     return f"<{kind}{style}>{escape(_text(value))}</{kind}>"
 
@@ -71,7 +81,7 @@ def _is_words(value: Any) -> bool:
 
 
 def three_digits(value: Any) -> Any:
-    """A number with three digits behind the point, so that columns align; anything else as it is."""
+    """Return a number with three decimals, so that columns align; anything else unchanged."""
     return f"{value:.3f}" if isinstance(value, (float, np.floating)) else value
 
 

@@ -1,10 +1,12 @@
-"""The missing values behind a completion, where its method models them."""
+"""Imputed values and restricted similarities of a completion, if its method models values."""
 
 from __future__ import annotations
 
+import reprlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simcomplete._result.intervals import check_level, required
 from simcomplete._result.rows import positions_of
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class WithValues:
-    """What a completion can tell of the values that were missing."""
+    """Methods of a completion that concern missing values."""
 
     def imputed(self: Completion, rows: Any = None, *, return_std: bool = False) -> Any:  # type: ignore[misc]
         """Return the rows with missing values replaced by their expected values.
@@ -81,17 +83,17 @@ class WithValues:
 
         Parameters
         ----------
-        features : array of bool, shape (d,) or (n, d), optional
-            Which features count, for all rows or for every row of the result; a pair is compared over those that count
-            for both. What is observed of each row when left out: then it is the overlap similarity.
+        features : names, positions, or array of bool of shape (d,) or (n, d), optional
+            The features to compare, for all rows (names of columns, positions, booleans) or for each row of the result
+            (booleans of shape (n, d)); a pair is compared over the features of both rows. When left out, the observed
+            features of each row: then it is the overlap similarity.
         rows, cols : {"candidates", "queries"}, positions, labels or pair, optional
             As in `similarity`; all when left out.
         level : float, optional
             Also return intervals that should hold this share of the true similarities.
         mechanism : {"auto", "random"}, optional
-            Of what is missing among the features that count: as the completion found it, perhaps because of what it is,
-            or at random. When left out, "random" where every row has features of its own: a value that a row once had
-            was lost later, and not for what kept others from being observed. Else "auto".
+            Why values are missing among the features that count: "auto" is as found by the completion, perhaps because
+            of their size; "random" is at random. By default "random" if `features` differ between rows, else "auto".
 
         Returns
         -------
@@ -109,23 +111,19 @@ class WithValues:
         >>> done = sc.complete(X, method="posterior")
         >>> bool(np.allclose(done.restricted(), sc.overlap_similarity(X)))
         True
-        >>> done.restricted(np.arange(12) < 6, rows=[0], cols=[1, 2], level=0.9)[0].shape
+        >>> similarity, low, high = done.restricted([0, 3, 5], rows=[0], cols=[1, 2], level=0.9)
+        >>> similarity.shape
         (1, 2)
         """
         fitted = self.model
         if not hasattr(fitted, "restricted"):
             raise InputError(
-                f"this result of {self.method!r} cannot be restricted to features: only 'posterior' of samples can, "
-                "until it is saved; use complete(..., method='posterior')"
+                f"this result of {self.method!r} cannot be restricted to features: only those of 'posterior' for "
+                "samples can, unless saved with candidates=False; use complete(..., method='posterior')"
             )
         if self.params.get("metric", "cosine") != "cosine":
             raise InputError("restricted() is for metric='cosine': correlations subtract the mean of all features")
-        count = None if features is None else np.asarray(features)
-        if count is not None and (count.dtype != bool or count.shape not in ((fitted.d,), (self.n, fitted.d))):
-            raise InputError(
-                f"features has shape {count.shape} and type {count.dtype}; give booleans of shape ({fitted.d},), or "
-                f"({self.n}, {fitted.d}) for each row its own"
-            )
+        count = None if features is None else _selected_features(features, fitted.columns, self.n, fitted.d)
         picked, among = (
             np.arange(self.n)[positions_of(self._resolve(which, name))]
             for which, name in ((rows, "rows"), (cols, "cols"))
@@ -146,3 +144,24 @@ class WithValues:
         z = float(np.interp(check_level(level), np.linspace(0, 1, len(quantiles)), quantiles))
         half = found.spread * max(z, 1e-300)
         return found.similarity, np.clip(found.similarity - half, -1, 1), np.clip(found.similarity + half, -1, 1)
+
+
+def _selected_features(features: Any, names: list[Any] | None, n: int, d: int) -> NDArray[np.bool_]:
+    """Which features are selected, as booleans of shape (d,) or (n, d)."""
+    given = np.asarray([features] if isinstance(features, (str, int, np.integer)) else features)
+    if given.dtype == bool and given.shape in ((d,), (n, d)):
+        return given
+    if given.ndim != 1 or not len(given) or given.dtype.kind not in "iuUO":
+        raise InputError(
+            f"features has shape {given.shape} and type {given.dtype}; give names or positions, or give booleans of "
+            f"shape ({d},), or of shape ({n}, {d}) for each row its own"
+        )
+    place = {name: position for position, name in enumerate(names or [])}
+    selected = np.zeros(d, dtype=bool)
+    for feature in given.tolist():
+        position = feature if isinstance(feature, int) else place.get(feature)
+        if position is None or not -d <= position < d:
+            known = f"the features are {reprlib.repr(names)}" if names else "the features of the samples have no names"
+            raise InputError(f"features has {feature!r}; {known}, and positions go from 0 to {d - 1}")
+        selected[position] = True
+    return selected

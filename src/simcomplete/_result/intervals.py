@@ -1,4 +1,4 @@
-"""Error bars of completed similarities, learnt from queries that were simulated."""
+"""Intervals of completed similarities, learnt from simulated queries."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from simcomplete._result.pair_spread import PER_PAIR, PairSpread
 from simcomplete.errors import InputError
 
 LEAST_SQUARED = 1e-4  # spread of what is not complete
-FINE = 24  # positions between the first and the last candidate that have quantiles of their own
-TIED = 9  # digits up to which similarities are the same, or the way they are computed would decide on their order
+FINE = 24  # ranks, from first to last candidate, that have quantiles of their own
+TIED = 9  # similarities are rounded to so many digits, so that rounding errors do not decide on their order
 Levels = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class RankedErrors:
-    """How wrong similarities with complete rows are, by the rank they have for their query.
+    """Errors of similarities with complete rows, by the rank that the similarity has for its query.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class RankedErrors:
     table : array of shape (buckets, levels)
         For each, quantiles of (truth - estimate) / spread at evenly spaced levels from 0 to 1.
     residuals : array of shape (simulated queries, d)
-        (unit row - vector) / spread of the simulated queries: errors of similar candidates go together.
+        (unit row - vector) / spread of the simulated queries; errors with similar candidates are correlated.
     simulated : array of shape (simulated queries, d)
         Their vectors.
 
@@ -51,19 +51,19 @@ class RankedErrors:
         return np.asarray(np.sqrt(np.maximum(1 - np.sum(self.simulated**2, axis=1), LEAST_SQUARED)))
 
     def fine(self, n: int) -> NDArray[np.float64]:
-        """The table at `FINE` ranks among n candidates, evenly spaced in their logarithm; the last is kept."""
+        """Return the table at `FINE` ranks among n candidates, evenly spaced in their logarithm; the last is cached."""
         kept: tuple[int, NDArray[np.float64]] | None = self.__dict__.get("_fine")
         if kept is not None and kept[0] == n:
             return kept[1]
         wanted, known = np.linspace(np.log(0.5 / n), 0.0, FINE), np.log(self.shares)
         made = np.column_stack([np.interp(wanted, known, column) for column in self.table.T])
         np.maximum.accumulate(made, axis=1, out=made)  # equal columns may differ in their last digit
-        self.__dict__["_fine"] = (n, made)  # takes longer than the intervals of one query
+        self.__dict__["_fine"] = (n, made)  # slower than the intervals of one query
         return made
 
     @staticmethod
     def edges(n: int) -> NDArray[np.int64]:
-        """How many of n candidates come before the second, third, ... of the `FINE` ranks."""
+        """Return how many of n candidates come before the second, third, ... of the `FINE` ranks."""
         middle = np.linspace(np.log(0.5 / n), 0.0, FINE)
         return np.asarray(np.minimum(np.ceil(n * np.exp((middle[1:] + middle[:-1]) / 2)), n), dtype=np.int64)
 
@@ -76,14 +76,14 @@ class Match(NamedTuple):
     ids : array of int, shape (n_q,)
         Position of the likeliest source among the candidates; -1 where nothing is observed.
     probabilities : array of shape (n_q, 3)
-        That the query is an exact, a near (noise up to a tenth of a standard deviation) or a rough (up to a half) copy.
+        Probability of an exact, a near (noise up to a tenth of a standard deviation) and a rough (up to a half) copy.
     """
 
     ids: NDArray[np.int64]
     probabilities: NDArray[np.float64]
 
     def among(self, whole: NDArray[np.bool_]) -> Match:
-        """The same for all rows of a table whose complete ones are the candidates, which are copies of none.
+        """Return the same for all rows of a table whose complete rows are the candidates, which are not copies.
 
         Examples
         --------
@@ -97,7 +97,7 @@ class Match(NamedTuple):
 
     @property
     def copy(self) -> NDArray[np.float64]:
-        """P(copy): the sum of the three."""
+        """The probability of any copy: the sum of the three."""
         return np.asarray(self.probabilities.sum(axis=1))
 
     @property
@@ -111,21 +111,21 @@ class Match(NamedTuple):
 class IntervalModel:
     """Half-width of a pair at a level: the level's quantile times the spread of the pair.
 
-    The spread of two rows is sqrt(1 - l_i^2 l_j^2), l the lengths of their vectors. Complete rows have length 1, so
-    that two of them have spread 0: their similarity is exact.
+    The spread of two rows is sqrt(1 - l_i^2 l_j^2), where l are the lengths of their vectors. Complete rows have
+    length 1, so the spread of two complete rows is 0: their similarity is exact.
 
     Attributes
     ----------
     spread : array of shape (n_q,)
-        sqrt(1 - length^2) of every query, 0 where all is known.
+        sqrt(1 - length^2) of every query; 0 if it is complete.
     quantiles : array of shape (1001,)
         Of |error| / spread over simulated pairs, at 0, 0.001, ..., 1.
     ranked : RankedErrors or None
-        The same by rank, for pairs of a query and a complete row; None where it was not learnt.
+        The same by rank, for pairs of a query and a complete row; None if it was not learnt.
     match : Match or None
-        Which queries may be copies of candidates; None where that was not asked.
+        Which queries may be copies of candidates; None if this was not estimated.
     pairs : PairSpread or None
-        The spread of every pair from what is uncertain of both rows, where it was learnt; else it follows from theirs.
+        The spread of every pair by the uncertainty of both rows; None if it was not learnt.
 
     Examples
     --------
@@ -147,34 +147,34 @@ class IntervalModel:
     def half_width(
         self, level: float, rows: NDArray[np.int64], cols: NDArray[np.int64], first_query: int = 0
     ) -> NDArray[np.float64]:
-        """Half-widths of the intervals of pairs, by positions in the result; rows before `first_query` are complete."""
+        """Return half-widths of the intervals of pairs, by position; rows before `first_query` are complete."""
         check_level(level)
         z = float(np.interp(level, np.linspace(0, 1, len(self.quantiles)), self.quantiles))
         return z * self.spread_of(rows, cols, first_query)
 
     def spread_of(self, rows: NDArray[np.int64], cols: NDArray[np.int64], first_query: int = 0) -> NDArray[np.float64]:
-        """Spread of pairs, by positions in the result; 0 where both rows are complete, or the same.
+        """Return the spread of pairs, by position; 0 if both rows are complete, or the same.
 
-        Columns are the same for all rows, or those of each row: an array of shape (rows, columns).
+        Columns are the same for all rows, or an array of shape (rows, columns) with the columns of each row.
         """
         cols = cols if cols.ndim == 2 else cols[None, :]
         a, b = (self._squared_spread(which, first_query) for which in (rows[:, None], cols))
         spread = np.sqrt(a + b - a * b)  # 1 - (1 - a)(1 - b), with all digits where a or b is 0
-        if self.pairs is not None:  # nothing is known of rows whose spread is 1
+        if self.pairs is not None:  # nothing is known about rows whose spread is 1
             spread = np.where((a == 1) | (b == 1), spread, self.pairs.between(rows, cols))
         return np.where(rows[:, None] == cols, 0.0, spread)
 
     @property
     def numbers_per_pair(self) -> int:
-        """How many numbers a pair takes at most, while its interval is computed."""
+        """Largest number of values per pair held while its interval is computed."""
         return 6 if self.pairs is None else 6 + PER_PAIR
 
     def exact(self, positions: NDArray[np.int64], first_query: int = 0) -> NDArray[np.bool_]:
-        """Which rows of the result are complete."""
+        """Return which rows of the result are complete."""
         return np.asarray(self._squared_spread(positions, first_query) == 0)
 
     def table(self, levels: Levels, n: int) -> NDArray[np.float64]:
-        """Quantiles of signed errors at some levels: a row for each rank, and at the end one for all other pairs."""
+        """Return quantiles of signed errors at some levels: a row for each rank, and a last row for all other pairs."""
         half = np.sign(2 * levels - 1) * _at_levels(self.quantiles[None], np.abs(2 * levels - 1))[0]
         if self.ranked is None:
             return np.broadcast_to(half, (FINE + 1, len(levels)))
@@ -182,20 +182,20 @@ class IntervalModel:
         return np.vstack([_at_levels(fine, levels), half])
 
     def _squared_spread(self, positions: NDArray[np.int64], first_query: int) -> NDArray[np.float64]:
-        # Complete rows take the 0 that is put before the queries; there may be no queries at all.
+        # Complete rows have spread 0, which is put before those of the queries; there may be no queries.
         spread = np.concatenate([[0.0], self.spread])[np.maximum(positions - first_query + 1, 0)]
         return np.asarray(spread**2)
 
     @property
     def confidence(self) -> NDArray[np.float64]:
-        """One number per query, from 0 (nothing is known) to 1 (everything is): the length of its vector."""
+        """The length of each query's vector, from 0 (nothing is known) to 1 (everything is)."""
         return np.sqrt(np.maximum(1 - self.spread**2, 0.0))
 
 
 def _at_levels(table: NDArray[np.float64], levels: Levels) -> NDArray[np.float64]:
-    """Rows of quantiles at evenly spaced levels from 0 to 1, at other levels: `np.interp` for all rows at once.
+    """Interpolate quantiles given at evenly spaced levels: `np.interp` for all rows at once.
 
-    A higher level never has a lower quantile, not in the last digit either.
+    The result never falls as the level rises, not even by a rounding error.
     """
     known = np.linspace(0, 1, table.shape[1])
     below = np.minimum(np.searchsorted(known, levels, side="right") - 1, len(known) - 2)
@@ -212,12 +212,12 @@ def check_level(level: Any, name: str = "level") -> float:
 
 
 def required(model: IntervalModel | None, method: str) -> IntervalModel:
-    """The model of a result, or an error that says which results have one."""
+    """Return the model, or raise an error that says which results have one."""
     if model is None:
         raise InputError(f"this {method!r} result has no intervals; use method='posterior' with at least 40 candidates")
     return model
 
 
 def moved(middle: NDArray[Any], by: NDArray[np.float64]) -> NDArray[Any]:
-    """Similarities moved by so much, in their own precision, clipped to [-1, 1]."""
+    """Return similarities plus `by`, in their own precision, clipped to [-1, 1]."""
     return np.asarray(np.clip(middle + by.astype(middle.dtype), -1.0, 1.0))

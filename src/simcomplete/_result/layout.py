@@ -1,8 +1,8 @@
-"""Objects taken apart into arrays and plain values, and put together again, by a layout that says what each part is.
+"""Layouts: how objects are turned into arrays and plain values for saving, and made again when loading.
 
-A layout is data: what the attributes of a class are, which of its arrays have sides of the same length, what a number
-may be. Reading checks all of it, so that nothing is made of parts that do not fit. Only classes that a layout names are
-ever made, and nothing that was read is executed.
+A layout is data: the attributes of a class, which sides of its arrays have the same length, the accepted range of a
+number. Loading checks all of it before an object is made. Only classes named by a layout are ever instantiated, and
+nothing that was read is executed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Layout(Protocol):
     """How one part is written and read."""
 
     def write(self, value: Any, at: str, parts: Parts) -> Any:
-        """Give plain values; arrays go to `parts`, named by the place `at`."""
+        """Return plain values; arrays are added to `parts`, named after the place `at`."""
 
     def read(self, stored: Any, at: str, parts: Parts) -> Any:
         """Make the part again, or raise FileFormatError."""
@@ -28,15 +28,15 @@ class Layout(Protocol):
 
 @dataclass
 class Parts:
-    """Arrays by name, and the lengths of sides that were met while reading."""
+    """Arrays by name, and the lengths of named sides found while reading."""
 
     arrays: dict[str, Stored] = field(default_factory=dict)
     sides: dict[str, int] = field(default_factory=dict)
     _names: dict[int, str] = field(default_factory=dict)
-    _held: list[Any] = field(default_factory=list)  # what `_names` knows by its address must live on
+    _held: list[Any] = field(default_factory=list)  # objects that `_names` refers to by address must stay alive
 
     def put(self, at: str, value: Any) -> str:
-        """Keep an array or a table, once; return its name."""
+        """Add an array or a table, unless it is there already; return its name."""
         same = value.array if isinstance(value, HeldRows) else value
         if id(same) not in self._names:
             self._held.append(same)
@@ -45,12 +45,12 @@ class Parts:
         return self._names[id(same)]
 
     def get(self, at: str, name: Any) -> Stored:
-        """An array by name."""
+        """Return an array by name."""
         need(isinstance(name, str) and name in self.arrays, at, f"names the array {name!r}, which there is not")
         return self.arrays[name]
 
     def fit(self, at: str, shape: tuple[int, ...], expected: tuple[str | int, ...]) -> None:
-        """Refuse a shape that does not fit those met before."""
+        """Refuse a shape that does not fit those read before."""
         need(len(shape) == len(expected), at, f"has {len(shape)} dimensions, and {len(expected)} are needed")
         for size, side in zip(shape, expected, strict=True):
             known = side if isinstance(side, int) else self.sides.setdefault(side, size)
@@ -58,42 +58,42 @@ class Parts:
 
 
 def need(holds: bool, at: str, otherwise: str) -> None:
-    """Raise FileFormatError with the place where something does not hold."""
+    """Raise FileFormatError with the place, unless the condition holds."""
     if not holds:
         raise FileFormatError(f"{at or 'it'} {otherwise}")
 
 
 @dataclass(frozen=True)
 class Maybe:
-    """Something, or None."""
+    """A part that may be None."""
 
     inner: Layout
 
     def write(self, value: Any, at: str, parts: Parts) -> Any:
-        """Null for None."""
+        """Return None for None."""
         return None if value is None else self.inner.write(value, at, parts)
 
     def read(self, stored: Any, at: str, parts: Parts) -> Any:
-        """None for null."""
+        """Return None for null."""
         return None if stored is None else self.inner.read(stored, at, parts)
 
 
 @dataclass(frozen=True)
 class Several:
-    """A tuple, or with `keys` a dict, of alike parts."""
+    """A tuple, or with `keys` a dict, of parts with the same layout."""
 
     inner: Layout
     keys: Layout | None = None
 
     def write(self, value: Any, at: str, parts: Parts) -> Any:
-        """A list, of keys and parts for a dict."""
+        """Return a list; for a dict, a list of keys and parts."""
         if self.keys is None:
             return [self.inner.write(each, f"{at}.{i}", parts) for i, each in enumerate(value)]
         pairs = enumerate(value.items())
         return [[self.keys.write(k, at, parts), self.inner.write(v, f"{at}.{i}", parts)] for i, (k, v) in pairs]
 
     def read(self, stored: Any, at: str, parts: Parts) -> Any:
-        """A tuple or a dict."""
+        """Return a tuple or a dict."""
         need(isinstance(stored, list), at, "is not a list")
         if self.keys is None:
             return tuple(self.inner.read(each, f"{at}.{i}", parts) for i, each in enumerate(stored))
@@ -133,7 +133,7 @@ class Record:
     fields : mapping of str to Layout
         The attributes, in the order in which they are read.
     made, taken : callable, optional
-        What puts an object together, and what takes one apart, where they are not constructor and attributes.
+        Functions that make an object and take it apart, if these are not the constructor and the attributes.
     """
 
     made_of: type
@@ -142,13 +142,13 @@ class Record:
     taken: Callable[[Any], Mapping[str, Any]] | None = None
 
     def write(self, value: Any, at: str, parts: Parts) -> Any:
-        """Attributes by name, after the name of the class."""
+        """Return the name of the class, and the attributes by name."""
         found = {name: getattr(value, name) for name in self.fields} if self.taken is None else self.taken(value)
         inner = {name: each.write(found[name], _join(at, name), parts) for name, each in self.fields.items()}
         return {"class": self.made_of.__name__, **inner}
 
     def read(self, stored: Any, at: str, parts: Parts) -> Any:
-        """Make one of attributes that were read, in their order."""
+        """Make an object from its attributes, read in order."""
         need(
             isinstance(stored, dict) and stored.get("class") == self.made_of.__name__,
             at,
@@ -166,11 +166,11 @@ class Either:
     records: Callable[[], tuple[Record, ...]]
 
     def write(self, value: Any, at: str, parts: Parts) -> Any:
-        """By the first layout whose class it is of."""
+        """Write with the first layout whose class fits."""
         return next(each for each in self.records() if isinstance(value, each.made_of)).write(value, at, parts)
 
     def read(self, stored: Any, at: str, parts: Parts) -> Any:
-        """By the class that is named."""
+        """Read with the layout of the class that is named."""
         named = stored.get("class") if isinstance(stored, dict) else None
         found = next((each for each in self.records() if each.made_of.__name__ == named), None)
         if found is None:
@@ -179,5 +179,5 @@ class Either:
 
 
 def _join(at: str, name: str) -> str:
-    name = name.strip("_").lower()  # names of files, on systems that do not tell cases apart too
+    name = name.strip("_").lower()  # names of files, also on systems that ignore upper and lower case
     return f"{at}.{name}" if at else name

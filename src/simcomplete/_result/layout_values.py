@@ -1,4 +1,4 @@
-"""Leaves of layouts: plain values, arrays and tables; see `layout`."""
+"""Layouts of plain values, arrays and tables; see `layout`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simcomplete._result.layout import Parts, need
 from simcomplete._rows.table import HeldRows, RowTable, as_row_table
 from simcomplete._rows.xp import to_numpy
 
-INLINE = 16  # values of an array up to which it is kept among the plain values
+INLINE = 16  # arrays of at most so many values are stored among the plain values
 SPOKEN = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 KINDS = {"floats": "f", "whole numbers": "iu", "truth values": "b"}
 
@@ -35,12 +35,12 @@ class Value:
     high: float = math.inf
 
     def write(self, value: Any, at: str, parts: Parts) -> Any:
-        """As JSON has it; numbers that are not finite as words."""
+        """Return a JSON value; numbers that are not finite become words."""
         value = self.kind(value)
         return str(value) if self.kind is float and not math.isfinite(value) else value
 
     def read(self, stored: Any, at: str, parts: Parts) -> Any:
-        """Check it."""
+        """Check the value and return it."""
         if self.kind is float:
             if isinstance(stored, str):
                 stored = SPOKEN.get(stored)
@@ -55,30 +55,30 @@ class Value:
 
 @dataclass(frozen=True)
 class Plain:
-    """Whatever JSON can hold, of one type: records for people, which nothing is computed from."""
+    """Any JSON value of one type: records for the user, from which nothing is computed."""
 
     kind: tuple[type, ...] = (dict,)
 
     def write(self, value: Any, at: str, parts: Parts) -> Any:
-        """As it is."""
+        """Return the value unchanged."""
         return value
 
     def read(self, stored: Any, at: str, parts: Parts) -> Any:
-        """Check its type."""
+        """Check the type of the value and return it."""
         need(isinstance(stored, self.kind), at, f"is {str(stored)[:40]!r}")
         return stored
 
 
 @dataclass(frozen=True)
 class ArrayOf:
-    """A NumPy array with named sides; few values are kept among the plain ones. Whole numbers may have bounds."""
+    """A NumPy array with named sides; a small one is stored among the plain values. Whole numbers may have bounds."""
 
     kind: str
     sides: tuple[str | int, ...]
     below: str | None = None
 
     def write(self, value: Any, at: str, parts: Parts) -> Any:
-        """Its name, and whether it lies in memory by columns: products have other last digits then."""
+        """Return its name, and whether it is in Fortran order, which changes the rounding of products."""
         if isinstance(value, RowTable):  # written block by block
             return {"array": parts.put(at, value)}
         array = np.asarray(to_numpy(value))
@@ -114,13 +114,13 @@ def Flags(*sides: str | int) -> ArrayOf:
 
 @dataclass(frozen=True)
 class TableOf:
-    """A table of rows that may lie outside memory, written by block; a large one then stays in its file."""
+    """A table of rows that may be outside memory, written block by block; a large one is not read when loading."""
 
     sides: tuple[str, str]
     in_memory: bool = False
 
     def write(self, value: Any, at: str, parts: Parts) -> Any:
-        """Its name."""
+        """Return its name."""
         return {"array": parts.put(at, as_row_table(value))}
 
     def read(self, stored: Any, at: str, parts: Parts) -> RowTable:

@@ -1,8 +1,8 @@
-"""A symmetric matrix in the smallest form that says it: factor, signs and diagonal, or dense.
+"""A symmetric matrix stored as factor, signs and diagonal, or as a dense array.
 
     S = F diag(signs) F^T + diag(diagonal),    or a dense array,    entries clipped to bounds on reading
 
-Blocks are computed when asked for; the whole matrix only when asked for and only when it fits.
+Blocks are computed on request; the whole matrix only on request, and only if it fits into memory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Selection = slice | NDArray[np.int64]  # rows of the result: consecutive ones, o
 class SymmetricMatrix:
     """S = F diag(signs) F^T + diag(diagonal), or dense; `bounds` clips entries when they are read.
 
-    `unit` says that the diagonal is 1 and entries are within [-1, 1] but for rounding, and takes the rounding out.
+    `unit` states that the diagonal is 1 and entries are within [-1, 1] up to rounding; the rounding is then removed.
     `factor` and `dense` may be row tables, which are read when they are used.
 
     Examples
@@ -45,7 +45,7 @@ class SymmetricMatrix:
 
     @property
     def array(self) -> Array:
-        """The array that sets library, device and type."""
+        """The array that determines library, device and type."""
         return self.dense if self.factor is None else self.factor
 
     @property
@@ -55,7 +55,7 @@ class SymmetricMatrix:
 
     @property
     def psd_by_form(self) -> bool:
-        """Whether the form alone makes it positive semi-definite."""
+        """Whether it is positive semi-definite because of its form."""
         return self.factor is not None and self.signs is None and self.bounds is None
 
     def block(self, rows: Selection, cols: Selection) -> Array:
@@ -81,7 +81,7 @@ class SymmetricMatrix:
         return S if self.bounds is None else xp.clip(S, *self.bounds)
 
     def reordered(self, order: NDArray[np.int64]) -> SymmetricMatrix:
-        """The same with rows and columns in another order."""
+        """Return the matrix with rows and columns in another order."""
 
         def taken(x: Array | None) -> Array | None:
             return None if x is None else namespace(x).take(x, like(order, x), axis=0)
@@ -91,17 +91,17 @@ class SymmetricMatrix:
         return replace(self, factor=factor, diagonal=taken(self.diagonal), dense=dense)
 
     def factor_eigenvalues(self) -> Array:
-        """Eigenvalues of F diag(signs) F^T that can be other than 0, in float64, rising."""
+        """Return the eigenvalues of F diag(signs) F^T that can differ from 0, in float64, ascending."""
         xp = namespace(self.array)
         if self.signs is None:
             return xp.linalg.eigvalsh(gram(self.factor))
-        # F = Q R, so that F diag(signs) F^T = Q (R diag(signs) R^T) Q^T: the small matrix in the middle has them all.
+        # F = Q R, so F diag(signs) F^T = Q (R diag(signs) R^T) Q^T has the eigenvalues of the matrix in the middle.
         R = triangular(self.factor)
         return xp.linalg.eigvalsh((R * xp.astype(self.signs, xp.float64)) @ R.T)
 
     @property
     def rank_work(self) -> int:
-        """Multiplications that `rank` takes, about."""
+        """Estimated number of multiplications that `rank` takes."""
         small = self.n if self.factor is None or self.bounds is not None else min(self.factor.shape)
         return self.n * int(small) ** 2
 
@@ -129,7 +129,7 @@ class SymmetricMatrix:
         return own if self.bounds is None else xp.clip(own, *self.bounds)
 
     def _products(self, rows: Selection, cols: Selection) -> Array:
-        """F_rows diag(signs) F_cols^T; of a factor that is not in memory, the longer side is read in parts."""
+        """Return F_rows diag(signs) F_cols^T; if the factor is not in memory, the longer side is read in parts."""
         F = self.factor
         short, long = (rows, cols) if length(rows, self.n) <= length(cols, self.n) else (cols, rows)
         if as_row_table(F).held is not None:
@@ -149,17 +149,17 @@ class SymmetricMatrix:
 
 
 def joined(arrays: list[Array], axis: int) -> Array:
-    """Arrays one after the other; a single one as it is."""
+    """Concatenate arrays; return a single one unchanged."""
     return arrays[0] if len(arrays) == 1 else namespace(arrays[0]).concat(arrays, axis=axis)
 
 
 def below(a: Array, b: Array) -> Array:
-    """Two arrays, the second after the last row of the first."""
+    """Return two arrays stacked, `b` below `a`."""
     return joined([a, b], axis=0)
 
 
 def row_lengths(F: Array, signs: Array | None) -> Array:
-    """Squared lengths of rows, block by block where they are not in memory."""
+    """Return squared lengths of rows, block by block if they are not in memory."""
 
     def lengths(rows: Array, _: int) -> Array:
         return namespace(rows).sum(rows * rows if signs is None else rows * rows * signs, axis=1)
@@ -169,7 +169,7 @@ def row_lengths(F: Array, signs: Array | None) -> Array:
 
 
 def own_entries(dense: Array) -> Array:
-    """The diagonal of a dense matrix, block by block."""
+    """Return the diagonal of a dense matrix, read block by block."""
     table = as_row_table(dense)
     xp = table.xp
 
@@ -180,7 +180,7 @@ def own_entries(dense: Array) -> Array:
 
 
 def triangular(F: Array) -> Array:
-    """R of F = Q R in float64, block by block: R of two blocks is that of their two R, one below the other."""
+    """Return R of F = Q R in float64; the R of two blocks is that of their two R, one below the other."""
     table = as_row_table(F)
     xp = table.xp
 
@@ -193,7 +193,7 @@ def triangular(F: Array) -> Array:
 
 
 def gram(F: Array) -> Array:
-    """F^T F in float64, block by block."""
+    """Return F^T F in float64, block by block."""
     xp = namespace(F)
 
     def product(rows: Array, _: int) -> Array:
@@ -205,12 +205,12 @@ def gram(F: Array) -> Array:
 
 
 def length(rows: Selection, n: int) -> int:
-    """How many rows a selection takes out of n."""
+    """Return how many of n rows a selection takes."""
     return len(range(*rows.indices(n))) if isinstance(rows, slice) else len(rows)
 
 
 def parts(x: Array, rows: Selection) -> list[Selection]:
-    """Cut a selection of rows into such as may be read at a time; in memory they stay in one piece."""
+    """Cut a selection of rows into parts that can be read at once; rows in memory stay in one part."""
     table = as_row_table(x)
     count = length(rows, table.n)
     if table.held is not None or not count:
@@ -231,14 +231,14 @@ def take(x: Array, rows: Selection) -> Array:
 
 
 def same(rows: Selection, cols: Selection) -> bool:
-    """Whether two selections are the same rows in the same order."""
+    """Return whether two selections are the same rows in the same order."""
     if isinstance(rows, slice) or isinstance(cols, slice):
         return isinstance(rows, slice) and isinstance(cols, slice) and rows == cols
     return bool(np.array_equal(rows, cols))
 
 
 def diagonal_positions(rows: Selection, cols: Selection, diagonal: NDArray[Any]) -> tuple[Any, Any, Any]:
-    """Positions within a block that lie on the diagonal of S, and the diagonal's values there."""
+    """Return the positions within a block that are on the diagonal of S, and the diagonal's values there."""
     every = np.arange(len(diagonal))
     r = every[rows]
     c = every[cols]

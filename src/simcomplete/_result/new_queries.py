@@ -1,4 +1,4 @@
-"""New queries for the candidates of a completion, where its method fitted a model of them."""
+"""Complete new queries with the candidates of a completion, if its method fitted a model of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class TakesQueries:
-    """What a completion can do with rows that were not there when it was made."""
+    """Methods of a completion for rows that were not part of it."""
 
     def query(self: Completion, Q: Any) -> Completion:  # type: ignore[misc]
         """Complete other queries with the same candidates, without calibrating again.

@@ -1,10 +1,9 @@
-"""How uncertain the similarity of each pair of incomplete rows is, from what is uncertain of either row.
+"""The uncertainty of the similarity of two incomplete rows, from the uncertainties of both rows.
 
 With x_i = m_i + e_i, N_i the expected square of a row's length and u_i = m_i / sqrt(N_i), the error of a similarity s
-is to first order e_i . (u_j - s u_i) / sqrt(N_i), the same for j, and e_i . e_j / sqrt(N_i N_j). Errors of values have
-a part of their own and one in common along the loadings of a factor model; and the length of a row may be wrong as a
-whole, which does not average out over features. How much each of the three counts is learnt from values hidden on
-purpose.
+is to first order the sum of e_i . (u_j - s u_i) / sqrt(N_i), the same for j, and e_i . e_j / sqrt(N_i N_j). Its
+variance has three parts: independent errors of single values, errors along the loadings of a factor model, and errors
+of the length of a row, which do not average out over features. The weights of the three are learnt from hidden values.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from numpy.typing import NDArray
 
 from simcomplete._types import Matrix
 
-PARTS = 3  # errors of single values, along common directions, of lengths
-PER_PAIR = 12  # numbers that a pair takes while its parts are computed
+PARTS = 3  # variances by errors of single values, along the loadings, and of lengths
+PER_PAIR = 12  # numbers held per pair while its parts are computed
 
 
 class UncertainRows(NamedTuple):
-    """Expected values and variances of rows, and how much each feature counts for them, 0 or 1; None: all of them."""
+    """Expected values and variances of rows, and which features count for them (0 or 1); None means all."""
 
     mean: Matrix
     variance: Matrix
@@ -30,11 +29,11 @@ class UncertainRows(NamedTuple):
 
     @classmethod
     def over(cls, mean: Matrix, variance: Matrix, count: Matrix | None) -> UncertainRows:
-        """Take rows, each over the features that count for it."""
+        """Restrict rows to the features that count for each of them."""
         return cls(mean, variance, None) if count is None else cls(mean * count, variance * count, count)
 
     def sums(self, values: Matrix, other: UncertainRows) -> Matrix:
-        """Sums of values of these rows over the features that count for both rows of a pair, (rows, others)."""
+        """Return sums of values of these rows over the features that count for both rows of a pair, (rows, others)."""
         if other.counted is None:
             return np.broadcast_to(values.sum(axis=1)[:, None], (len(values), len(other.mean)))
         return np.asarray(values @ other.counted.T)
@@ -48,14 +47,14 @@ class PairVariance(NamedTuple):
 
 
 def pair_variance(one: UncertainRows, other: UncertainRows, loadings: Matrix) -> PairVariance:
-    """Similarities of rows with others, over the features that count for both, and the parts of their variance.
+    """Return similarities of rows over the features that count for both, and the parts of their variance.
 
     Parameters
     ----------
     one, other : UncertainRows
         With means and variances 0 where a feature does not count.
     loadings : array of shape (d, directions)
-        Along which errors of values go together, in their deviations.
+        Directions of correlated errors, scaled to their standard deviations.
 
     Examples
     --------
@@ -81,7 +80,7 @@ def pair_variance(one: UncertainRows, other: UncertainRows, loadings: Matrix) ->
 def _of_side(
     one: UncertainRows, other: UncertainRows, loadings: Matrix, s: Matrix, own: Matrix, others: Matrix
 ) -> Matrix:
-    """What the errors of one row of every pair contribute."""
+    """Return the contribution of the errors of one row of every pair."""
     parts, root = np.zeros((PARTS, *s.shape)), np.sqrt(own * others)
     if not one.variance.any():
         return parts
@@ -102,13 +101,13 @@ class PairSpread:
     Attributes
     ----------
     vectors, variances : array of shape (n, d)
-        Rows and the variances of their values, over the root of a row's expected square, and over that.
+        Rows divided by the root of their expected squared length, and the variances of their values divided by it.
     loadings : array of shape (d, directions)
-        Along which errors go together.
+        Directions of correlated errors.
     weights : array of shape (3,)
-        Of the parts of `pair_variance`.
+        Weights of the parts of `pair_variance`.
     doubt : array of shape (n,)
-        What is added to the variances of every pair of a row.
+        Variance that is added to every pair of a row.
     """
 
     vectors: Matrix = field(repr=False)
@@ -118,7 +117,7 @@ class PairSpread:
     doubt: Matrix = field(repr=False)
 
     def between(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> Matrix:
-        """Of pairs, by positions; columns of shape (rows, columns) are those of each row, and one row is for all."""
+        """Return deviations of pairs, by position; columns of shape (rows, columns) are the columns of each row."""
         if cols.ndim == 2 and len(cols) > 1:
             return np.concatenate([self.between(rows[i : i + 1], each) for i, each in enumerate(cols)])
         cols = cols.reshape(-1)
@@ -133,7 +132,7 @@ class PairSpread:
         cols: NDArray[np.int64],
         doubted: bool = True,
     ) -> Matrix:
-        """Of pairs of rows as they are given, with the doubts of the fitted rows at some positions."""
+        """Return deviations of pairs of given rows, with the `doubt` of the fitted rows at some positions."""
         squared = np.tensordot(self.weights, pair_variance(one, other, self.loadings).parts, 1)
         if doubted:
             squared = squared + self.doubt[rows][:, None] + self.doubt[cols]

@@ -1,4 +1,4 @@
-"""Pairs of rows with their estimates, and which quantiles of errors each pair has."""
+"""Pairs of rows with their estimates, and the error quantiles that apply to each pair."""
 
 from __future__ import annotations
 
@@ -19,28 +19,32 @@ from simcomplete._rows.xp import to_numpy
 if TYPE_CHECKING:
     from simcomplete._result.completion import Completion
 
-RANKED_WHOLE = 20_000  # candidates up to which every rank is looked up; of more, the first and a sample
-FIRST = 64  # ranks that are then known exactly
+RANKED_WHOLE = 20_000  # up to so many candidates every rank is computed; of more, the first ones and a sample
+FIRST = 64  # ranks that are computed exactly even then
 SAMPLED = 4_000
-LEVELS_KEPT = 201  # of a distribution that is tabulated
-OPEN = FINE + 1  # the kind of pairs with a row of which nothing is known: -1 or 1, the widest there is
+LEVELS_KEPT = 201  # levels at which a distribution is tabulated
+OPEN = FINE + 1  # quantiles of pairs with a row about which nothing is known: -1 and 1
 
 
 class Pairs(NamedTuple):
-    """Pairs of a block: estimates, spreads, and which row of the table of errors each has."""
+    """Pairs of a block: estimates, spreads, and the row of the error table that applies to each."""
 
     estimate: NDArray[Any]
     spread: NDArray[np.float64]
     kind: NDArray[np.int64]
 
+    def some(self, which: NDArray[Any]) -> Pairs:
+        """Some of them, in one dimension where `which` is a mask of several."""
+        return Pairs(self.estimate[which], self.spread[which], self.kind[which])
+
 
 def sampled(n: int) -> NDArray[np.int64]:
-    """All candidates, or some, evenly spaced."""
+    """Return positions of all candidates, or of an evenly spaced sample."""
     return np.arange(n) if n <= SAMPLED else np.linspace(0, n - 1, SAMPLED).astype(np.int64)
 
 
 def share_beyond(pairs: Pairs, t: float, z: NDArray[np.float64], levels: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1 - F((t - estimate) / spread), F by the table row of each pair; exact pairs are above or not."""
+    """Return 1 - F((t - estimate) / spread), with F of each pair's table row; 0 or 1 for exact pairs."""
     known = pairs.spread == 0
     scaled = (t - pairs.estimate) / np.where(known, 1.0, pairs.spread)
     out = np.where(pairs.estimate > t, 1.0, 0.0)
@@ -51,7 +55,7 @@ def share_beyond(pairs: Pairs, t: float, z: NDArray[np.float64], levels: NDArray
 
 
 def pair_blocks(done: Completion, rows: Any, cols: Any, levels: NDArray[np.float64]) -> Iterator[tuple[Pairs, Any]]:
-    """Pairs, some rows at a time, and the quantiles of each kind of pair at some levels."""
+    """Yield pairs block by block, with the error quantiles of each kind of pair at some levels."""
     model = required(done.interval_model, done.method)
     rows, cols = positions_of(rows), positions_of(cols)
     first = done.n - done.n_queries
@@ -81,7 +85,7 @@ def pair_blocks(done: Completion, rows: Any, cols: Any, levels: NDArray[np.float
 
 
 def places_among(S: NDArray[Any], edges: NDArray[Any]) -> NDArray[np.int64]:
-    """Which of the `FINE` ranks estimates have, by the estimates of their row at the edges between these."""
+    """Return which of the `FINE` ranks estimates have, by the estimates of their row at the edges between ranks."""
     S, rising = S.round(TIED), -edges.round(TIED)
     if not S.size:
         return np.zeros(S.shape, dtype=np.int64)
@@ -89,7 +93,7 @@ def places_among(S: NDArray[Any], edges: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def edge_estimates(done: Completion, rows: NDArray[np.int64], complete: NDArray[np.int64]) -> NDArray[Any]:
-    """Estimates of each row at the ranks between which its table changes, falling."""
+    """Return the estimates of each row at the edges between `FINE` ranks, descending."""
     n = len(complete)
     wanted = RankedErrors.edges(n) - 1
     if not len(rows):
@@ -106,7 +110,7 @@ def edge_estimates(done: Completion, rows: NDArray[np.int64], complete: NDArray[
 
 
 def joint_levels(S: SymmetricMatrix, errors: RankedErrors, cols: NDArray[np.int64]) -> NDArray[np.float64]:
-    """For each column and simulated query, the level of its error among those of all simulated queries."""
+    """Return, for each column and simulated query, the level of its error among those of all simulated queries."""
     R = to_numpy(take(S.factor, cols)) @ errors.residuals.T
     order = np.argsort(np.argsort(R, axis=1, kind="stable"), axis=1, kind="stable")
     return np.asarray((order + 0.5) / R.shape[1])

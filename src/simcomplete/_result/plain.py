@@ -1,4 +1,4 @@
-"""Values as JSON can hold them."""
+"""Convert values to plain ones for JSON."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Pictures of a result: its spectrum, similarities, neighbours and intervals.
+"""Plots of a result: its spectrum, similarities, neighbours and intervals.
 
-Each draws on `ax`, or on a new figure of matplotlib's, and returns the axes. matplotlib is imported when a picture is
-asked for. Of a large result a sample of rows is drawn, evenly spaced, and the title says so: never the whole matrix.
+Each function draws on `ax`, or on a new figure, and returns the axes. matplotlib is imported when a plot is drawn. Of a
+large result an evenly spaced sample of rows is drawn, and the title says so; the whole matrix is never computed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def plot_similarity(done: Completion, rows: Any = None, cols: Any = None, *, ax:
     S = to_numpy(done.similarity(*drawn))
     widest = max(1.0, float(np.nanmax(np.abs(S), initial=0.0)))
     least = float(np.nanmin(S, initial=1.0))
-    # Around 0 where there are similarities of both signs; else all colours for what there is.
+    # The colours are symmetric around 0 if there are similarities of both signs; else they cover the range.
     low, colours = (-widest, "RdBu_r") if least < 0 else (np.floor(10 * least) / 10, "viridis")
     image = axes.imshow(S, vmin=low, vmax=widest, cmap=colours, aspect="auto")
     axes.figure.colorbar(image, ax=axes, label=_measure(done))
@@ -196,7 +196,7 @@ def plot_intervals(done: Completion, rows: Any = None, *, level: float = 0.9, ax
 
 
 def _axes(ax: Any, size: tuple[float, float]) -> Any:
-    """The axes to draw on: those given, or new ones."""
+    """Return the axes to draw on: the given ones, or new ones."""
     if ax is not None:
         return ax
     pyplot = optional("matplotlib.pyplot", extra="plots", purpose="drawing a result")
@@ -204,7 +204,7 @@ def _axes(ax: Any, size: tuple[float, float]) -> Any:
 
 
 def _some(positions: Selection | NDArray[np.int64], most: int = MOST_DRAWN) -> NDArray[np.int64]:
-    """At most so many of the positions, evenly spaced."""
+    """Return at most `most` of the positions, evenly spaced."""
     every = positions_of(positions)
     return every if len(every) <= most else every[np.linspace(0, len(every) - 1, most).round().astype(np.int64)]
 
@@ -214,7 +214,7 @@ def _measure(done: Completion) -> str:
 
 
 def _group(done: Completion, positions: NDArray[np.int64]) -> str:
-    """What some rows are, in one word."""
+    """Return what some rows are, in one word."""
     if done.all_rows_are_queries or not len(positions):
         return "row"
     if positions.max() < done.n_candidates:

@@ -1,4 +1,4 @@
-"""What may be the true similarity: quantiles, probabilities and draws, from the errors of simulated queries."""
+"""Quantiles, probabilities and random draws of true similarities, from the errors of simulated queries."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from simcomplete._result.intervals import FINE, Match, check_level, moved, required
 from simcomplete._result.matrix import take
 from simcomplete._result.pairs import LEVELS_KEPT, Pairs, joint_levels, pair_blocks, sampled, share_beyond
-from simcomplete._result.recalibration import logistic, logit, of_threshold
+from simcomplete._result.recalibration import logistic
 from simcomplete._result.rows import positions_of
 from simcomplete._result.search import nearest
-from simcomplete._result.thresholds import Regression, known_regression
+from simcomplete._result.thresholds import Correction, known_correction
 from simcomplete._result.top import BEST_AT_LEAST, BEST_PER_K, TopDraws
 from simcomplete._rows.budget import require
 from simcomplete._rows.xp import to_numpy
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 
 class Probabilities:
-    """What a `Completion` knows about errors."""
+    """Methods of a `Completion` about the errors of its similarities."""
 
     @cached_property
-    def _regressions(self) -> dict[float, Regression]:
-        """Regressions by threshold, kept because they take longer than a search."""
-        return {}
+    def _corrections(self) -> list[Correction | None]:
+        """Learnt corrections of probabilities, cached because learning takes longer than a search."""
+        return []
 
-    def _with_regressions(self, known: dict[float, Regression]) -> Self:
-        """Itself, with the regressions of another result or model that has the same candidates and errors."""
-        self.__dict__["_regressions"] = known
+    def _with_corrections(self, known: list[Correction | None]) -> Self:
+        """Return this object with the cached corrections of a result or model with the same candidates and errors."""
+        self.__dict__["_corrections"] = known
         return self
 
     def interval_between(self: Any, level: float, rows: Any, cols: Any) -> tuple[Any, Any]:
-        """Two quantiles of each pair, with probability `level` between them, for resolved rows and columns."""
+        """Return two quantiles of each pair, with probability `level` between them, for resolved rows and columns."""
         ends = np.array([(1 - level) / 2, (1 + level) / 2])
         both = [
             [_shifted(pairs, z[:, 0]), _shifted(pairs, z[:, 1])] for pairs, z in pair_blocks(self, rows, cols, ends)
@@ -92,7 +92,8 @@ class Probabilities:
         Returns
         -------
         array of shape (rows, cols)
-            Pairs of complete rows are known: 0 or 1. 0.5 for a row of which nothing was observed.
+            Pairs of complete rows are known: 0 or 1. 0.5 for a row of which nothing was observed. Never larger for a
+            larger number.
 
         Examples
         --------
@@ -107,9 +108,9 @@ class Probabilities:
         t = check_threshold(above)
         picked, among = _picked(self, rows, cols)
         levels = np.linspace(0, 1, LEVELS_KEPT)
-        regression = regression_of(self, t)
+        correction = correction_of(self)
         blocks = pair_blocks(self, picked, among, levels)
-        return np.concatenate([set_right(pairs, t, z, levels, regression) for pairs, z in blocks])
+        return np.concatenate([set_right(pairs, t, z, levels, correction) for pairs, z in blocks])
 
     def std(self: Any, rows: Any = None, cols: Any = None) -> NDArray[np.float64]:
         """Return the standard deviation of true similarities around their expectation.
@@ -127,7 +128,7 @@ class Probabilities:
         levels = (np.arange(LEVELS_KEPT - 1) + 0.5) / (LEVELS_KEPT - 1)
         found = pair_blocks(self, picked, among, levels)
         widths = [pairs.spread * z.std(axis=1)[pairs.kind] for pairs, z in found]
-        return np.asarray(np.minimum(np.concatenate(widths), 1.0))  # of numbers between -1 and 1 it is not larger
+        return np.asarray(np.minimum(np.concatenate(widths), 1.0))  # at most 1 between -1 and 1
 
     def sample(self: Any, n: int, rows: Any = None, cols: Any = None, *, random_state: Any = 0) -> NDArray[np.float64]:
         """Draw random values of the true similarities; errors of one query with similar candidates are correlated.
@@ -201,7 +202,7 @@ class Probabilities:
         spread = model.spread_of(picked, np.zeros(1, dtype=np.int64), self.n - self.n_queries)[:, 0]
         for row, mine in enumerate(ids):
             S = to_numpy(self.matrix.block(picked[row : row + 1], mine))[0]
-            if np.isin(picked[row], blind):  # nothing is known: each is as likely as any other
+            if np.isin(picked[row], blind):  # nothing is known: all candidates are equally likely
                 out[row] = int(k) / self.n_candidates
                 continue
             if spread[row] == 0:  # known
@@ -224,23 +225,21 @@ def set_right(
     t: float,
     z: NDArray[np.float64],
     levels: NDArray[np.float64],
-    regression: Regression,
+    correction: Correction | None,
 ) -> NDArray[np.float64]:
-    """P(true similarity > t) by the table of errors, set right by simulated pairs."""
-    if not -1 <= t < 1:  # whatever is known of them, cosines are from -1 to 1
+    """Return P(true similarity > t) by the table of errors, recalibrated on simulated pairs."""
+    if not -1 <= t < 1:  # cosines are always between -1 and 1
         return np.full(pairs.estimate.shape, float(t < -1))
     p = share_beyond(pairs, t, z, levels)
-    if regression is not None:
-        b, far = regression
+    if correction is not None:
         ranked = (pairs.kind < FINE) & (pairs.spread > 0) & (p > 0) & (p < 1)
-        mine = p[ranked]
-        learnt = of_threshold(mine, pairs.spread[ranked]) @ b
-        p[ranked] = logistic((1 - far) * logit(mine) + far * learnt)
+        mine = pairs.some(ranked)
+        p[ranked] = correction.corrected(mine, p[ranked], t, z, levels)
     return p
 
 
-def regression_of(done: Completion, t: float) -> Regression:
-    """The regression of a completion at a threshold, learnt once."""
+def correction_of(done: Completion) -> Correction | None:
+    """Return the correction of the probabilities of a completion, learnt once."""
     model = required(done.interval_model, done.method)
     if done.all_rows_are_queries or done.matrix.factor is None:
         return None
@@ -248,7 +247,7 @@ def regression_of(done: Completion, t: float) -> Regression:
     def unit() -> NDArray[np.float64]:
         return to_numpy(take(done.matrix.factor, sampled(done.n_candidates)))
 
-    return known_regression(done._regressions, model, t, unit)
+    return known_correction(done._corrections, model, unit)
 
 
 def _picked(done: Completion, rows: Any, cols: Any) -> tuple[Any, Any]:

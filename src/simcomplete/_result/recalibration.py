@@ -1,4 +1,4 @@
-"""Probabilities set right by simulated queries, whose true similarities are known."""
+"""Recalibration of probabilities by simulated queries, whose true similarities are known."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 from simcomplete._result.intervals import RankedErrors
 from simcomplete._types import Matrix
 
-COPY = 1 - 1e-6  # cosine from which a candidate is the simulated query itself
-CLIP = 1e-4  # probabilities are kept as far from 0 and 1
-STEPS = 25  # of Newton's method
-RIDGE = 1.0  # on coefficients, in pairs
-HALF = 0.5  # how far probabilities are moved towards what the regression says
-CLEARLY = 0.005  # by which part the whole way must lessen the loss of other queries, to be gone
-ENOUGH = 100  # simulated queries from which this can be told from two halves of them; of fewer, from fifths
-PARTS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the way, then
+COPY = 1 - 1e-6  # cosine above which a candidate is the simulated query itself
+CLIP = 1e-4  # least distance of probabilities from 0 and 1
+STEPS = 25  # iterations of Newton's method
+RIDGE = 1.0  # ridge penalty on coefficients, in numbers of pairs
+HALF = 0.5  # share of the way that probabilities are moved towards the regression
+CLEARLY = 0.005  # the whole way is gone if it reduces the loss of other queries by at least this part
+ENOUGH = 100  # with so many simulated queries the loss is measured on two halves; with fewer, on fifths
+PARTS = (0.0, 0.25, 0.5, 0.75, 1.0)  # shares of the way to choose from, with few queries
 
 
 def simulated_pairs(errors: RankedErrors, unit: Matrix) -> tuple[Matrix, Matrix]:
-    """Estimates and true similarities of simulated queries with candidates; -inf and NaN for the query itself."""
+    """Return estimates and true similarities of simulated queries with candidates; -inf, NaN for the query itself."""
     truth = (errors.simulated + errors.spread[:, None] * errors.residuals) @ unit.T
     estimate = errors.simulated @ unit.T
     same = truth > COPY
@@ -30,13 +30,13 @@ def simulated_pairs(errors: RankedErrors, unit: Matrix) -> tuple[Matrix, Matrix]
 
 
 def logit(p: Any) -> Any:
-    """log(p / (1 - p)), of p clipped."""
+    """Return log(p / (1 - p)) of clipped p."""
     p = np.clip(p, CLIP, 1 - CLIP)
     return np.log(p / (1 - p))
 
 
 def logistic(x: Any) -> Any:
-    """1 / (1 + exp(-x)).
+    """Return 1 / (1 + exp(-x)).
 
     Examples
     --------
@@ -47,7 +47,7 @@ def logistic(x: Any) -> Any:
 
 
 def regress(X: Matrix, y: Matrix) -> Matrix:
-    """Coefficients of a logistic regression, drawn a little towards those that change nothing: the first column alone.
+    """Fit a logistic regression, shrunk slightly towards the identity: coefficient 1 for the first column, else 0.
 
     Examples
     --------
@@ -78,11 +78,10 @@ def regress(X: Matrix, y: Matrix) -> Matrix:
 
 
 def how_far(X: Matrix, y: Matrix, query: NDArray[np.int64]) -> float:
-    """How far to go towards the regression, by its loss for queries that it has not seen.
+    """Choose how far to move towards the regression, by its loss on queries that it was not fitted to.
 
-    Half way, and the whole way where queries clearly gain by it. From few queries the regression may be worse than
-    none, or may be all that helps: then any quarter of the way, by which the loss is least. Pairs are given with the
-    number of their simulated query.
+    The default is half way, or the whole way if that clearly reduces the loss. With few queries, the share with the
+    least loss is chosen among quarters of the way. `query` has the number of each pair's simulated query.
 
     Examples
     --------
@@ -107,13 +106,13 @@ def how_far(X: Matrix, y: Matrix, query: NDArray[np.int64]) -> float:
 
 
 def of_threshold(p: Matrix, spread: Matrix) -> Matrix:
-    """What P(similarity > t) is regressed on."""
+    """Return the columns that P(similarity > t) is regressed on."""
     x = logit(p).ravel()
     return np.column_stack([x, np.ones(x.size), np.maximum(x, 0), np.log(np.broadcast_to(spread, p.shape).ravel())])
 
 
 def of_place(p: Matrix, rank: Matrix, lead: Matrix) -> Matrix:
-    """What P(among the first k) is regressed on: draws, place by estimate, lead over the k-th in spreads."""
+    """Return the columns that P(among the first k) is regressed on: draws, rank of the estimate, lead over the k-th."""
     x = logit(p).ravel()
     more = [(x + 5) ** 2 / 10, np.log(rank).ravel(), np.clip(lead, -4, 4).ravel()]
     return np.column_stack([x, np.ones(x.size), *more])

@@ -1,8 +1,8 @@
 """One numbering of the rows of a result: by group, position, mask or label.
 
 Text is always a label and a whole number always a position, whatever the labels look like: ``rows="3"`` is the row
-labelled 3, ``rows=3`` the fourth row. "candidates" and "queries" are the groups; a row that is labelled so is asked for
-in a list, ``rows=["queries"]``.
+labelled 3, ``rows=3`` the fourth row. "candidates" and "queries" are the groups; to select a row with such a label,
+put it into a list: ``rows=["queries"]``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from simcomplete._result.matrix import Selection
 from simcomplete._rows.xp import is_array, to_numpy
 from simcomplete.errors import InputError
 
-COMPARED = 20_000  # labels that an unknown one is compared with, to name similar ones
+COMPARED = 20_000  # largest number of labels that an unknown label is compared with, to suggest similar ones
 
 
 def resolve_rows(
@@ -30,7 +30,7 @@ def resolve_rows(
     all_rows_are_queries: bool = False,
     labels: list[str] | None = None,
 ) -> Selection:
-    """Turn what users say about rows into a slice or an array of positions in the result.
+    """Turn a selection of rows by the user into a slice or an array of positions in the result.
 
     Parameters
     ----------
@@ -72,12 +72,12 @@ def resolve_rows(
 
 
 def positions_of(rows: Selection) -> NDArray[np.int64]:
-    """A selection as an array of positions."""
+    """Return a selection as an array of positions."""
     return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
 
 
 def refuse_two_readings(rows: Any, n_candidates: int) -> None:
-    """Refuse positions that were counted from the first query before version 0.2, and are from the first row now."""
+    """Refuse positions that version 0.1 counted from the first query, and that now count from the first row."""
     numbers = isinstance(rows, slice)
     if not numbers and not isinstance(rows, str) and not _is_pair(rows, ("candidates", "queries")):
         numbers = _as_flat_array(rows, "rows").dtype.kind in "iu"
@@ -99,11 +99,11 @@ def _is_pair(rows: Any, groups: Any) -> bool:
 
 
 def _resolve(rows: Any, name: str, n: int, labels: list[str] | None) -> Selection:
-    """Slices, positions, masks and labels among n rows."""
+    """Resolve a slice, positions, a mask or labels among n rows."""
     if isinstance(rows, slice):
         try:
             start, stop, step = rows.indices(n)
-        except (TypeError, ValueError) as error:  # ends that are not numbers, or steps of 0
+        except (TypeError, ValueError) as error:  # bounds that are not whole numbers, or a step of 0
             raise InputError(f"{name}={rows!r} must have whole numbers, and a step other than 0: {error}") from error
         return slice(start, max(start, stop)) if step == 1 else np.arange(n)[rows]
     asked = _as_flat_array(rows, name)
@@ -142,7 +142,7 @@ def _in_range(asked: NDArray[np.int64], name: str, n: int, labels: list[str] | N
 
 
 def _labelled(asked: list[str], name: str, labels: list[str] | None) -> NDArray[np.int64]:
-    """Positions of labels; of many, by one look at all labels."""
+    """Return the positions of labels; many labels are found by one pass over all."""
     place = {label: i for i, label in enumerate(labels or [])} if len(asked) > 1 else {}
     once = len(place) == len(labels or [])
     found = [place[label] if once and label in place else _position(label, name, labels) for label in asked]
@@ -150,7 +150,7 @@ def _labelled(asked: list[str], name: str, labels: list[str] | None) -> NDArray[
 
 
 def _position(label: str, name: str, labels: list[str] | None) -> int:
-    """The position of a label that must be there, and once."""
+    """Return the position of a label, which must occur exactly once."""
     known = "'candidates', 'queries', a slice, positions"
     if labels is None:
         raise InputError(f"{name}={label!r} is unknown, and rows have no labels (an index of a frame); use {known}")

@@ -1,4 +1,4 @@
-"""The k most similar, best first, ties by lower position."""
+"""Search for the k most similar rows, best first; ties are ordered by position."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from simcomplete._rows.table import RowTable, as_row_table
 from simcomplete._rows.xp import Array, astype, is_numpy, like, namespace, to_numpy, top_k
 from simcomplete.errors import InputError
 
-PART = 4096  # rows searched for in one pass over the candidates
-FEW = 3  # rows whose products are computed one by one
+PART = 4096  # number of rows searched for in one pass over the candidates
+FEW = 3  # up to so many rows, products are computed row by row
 
 
 class Neighbours(NamedTuple):
@@ -97,7 +97,7 @@ def among(
 ) -> Neighbours:
     """The `k` rows of `candidates` with the largest products with each row of `u`, block by block, clipped to `bounds`.
 
-    Candidates that know how to be searched, because a store has them, have a method `nearest(u, k)`.
+    Candidates in a store, which searches by itself, have a method `nearest(u, k)`.
     """
     asked = getattr(candidates, "nearest", None)
     if asked is not None:
@@ -114,7 +114,7 @@ def among(
 
 def _best(candidates: Array | RowTable, work: BestOf, progress: bool | None) -> Neighbours:
     m, d = (int(n) for n in work.left.shape)
-    # Of an array nothing is copied but scores; to share out blocks of it takes longer than a few products.
+    # For an array only scores are copied; sharing blocks between threads takes longer than a few products.
     plain = type(candidates) is np.ndarray and candidates.dtype == work.left.dtype
     width = 8 * 4 * m if plain else 8 * (2 * d + 4 * m)
     return as_row_table(candidates).fold(work, work.merge, bytes_per_row=width, label="search", progress=progress)
@@ -138,7 +138,7 @@ def _in_factor(
 
 @dataclass(frozen=True)
 class BestOf:
-    """What a pass over a factor does with a block of its rows: the best of them, for every row searched for."""
+    """The work of a pass over a factor: the best rows of a block, for every row searched for."""
 
     left: Array
     k: int
@@ -149,7 +149,7 @@ class BestOf:
     stop: int
 
     def __call__(self, X: Array, start: int) -> Neighbours:
-        """Search among some rows of the factor; those outside the candidates are left out."""
+        """Search among a block of rows of the factor; rows that are not candidates are left out."""
         first, last = max(self.start, start), min(self.stop, start + int(X.shape[0]))
         if first >= last:
             shape = (int(self.left.shape[0]), 0)
@@ -166,12 +166,12 @@ class BestOf:
         return Neighbours(ids + (first - self.start), best)
 
     def merge(self, a: Neighbours, b: Neighbours) -> Neighbours:
-        """The best of two; `a` has the lower positions."""
+        """Merge two results; `a` has the lower positions."""
         return best_of_both(a, b, self.k)
 
 
 def products(left: Array, X: Array) -> Array:
-    """Products of all rows, (left, X): of very few by themselves, since BLAS would copy the whole of X for them.
+    """Return products of all rows, (left, X); those of very few rows are computed singly, as BLAS would copy X.
 
     Examples
     --------
@@ -185,14 +185,14 @@ def products(left: Array, X: Array) -> Array:
 
 
 def best_of_both(a: Neighbours, b: Neighbours, k: int) -> Neighbours:
-    """The `k` best of two; `a` has the lower positions, so equal scores stay in order."""
+    """Return the `k` best of two results; `a` has the lower positions, so equal scores stay in order."""
     ids, scores = (np.concatenate(both, axis=1) for both in zip(a, b, strict=True))
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     return Neighbours(np.take_along_axis(ids, order, axis=1), np.take_along_axis(scores, order, axis=1))
 
 
 def rows_or_queries(rows: Any, n_queries: int) -> Any:
-    """The rows to search for: the queries where none are named, and there are some."""
+    """Return the rows to search for: by default the queries, if there are any, else all."""
     if rows is None and not n_queries:
         raise InputError(
             "every row is a candidate: there are no queries; say which rows to search for: rows='candidates'"
@@ -208,7 +208,7 @@ def check_k(k: Any) -> int:
 
 
 def scope(k: Any, wanted: NDArray[np.int64], n_candidates: int) -> tuple[int, bool]:
-    """How many neighbours rows can have, and whether the rows are candidates: no row is its own neighbour."""
+    """Return how many neighbours rows can have, and whether the rows are candidates: no row is its own neighbour."""
     k = check_k(k)
     inside = wanted < n_candidates
     among = bool(inside.any())
@@ -220,7 +220,7 @@ def scope(k: Any, wanted: NDArray[np.int64], n_candidates: int) -> tuple[int, bo
 
 
 def without_self(block: Array, own: NDArray[np.int64]) -> Array:
-    """Put each row's own column last, where it is among the columns."""
+    """Give each row's own column the score -inf, if it is in the block."""
     inside = np.flatnonzero((own >= 0) & (own < block.shape[1]))
     if is_numpy(block):
         block[inside, own[inside]] = -np.inf
@@ -233,7 +233,7 @@ def without_self(block: Array, own: NDArray[np.int64]) -> Array:
 
 
 def without_columns(block: Array, absent: NDArray[np.int64]) -> Array:
-    """Put some columns last, where they are among the columns."""
+    """Give some columns the score -inf, if they are in the block."""
     inside = absent[(absent >= 0) & (absent < block.shape[1])]
     if is_numpy(block):
         block[:, inside] = -np.inf

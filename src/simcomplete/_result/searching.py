@@ -1,4 +1,4 @@
-"""Searching a completion: for the most similar, in the order of similarity or balanced, with probabilities."""
+"""Search in a completion, ordered by similarity or balanced, with probabilities."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from simcomplete._result.frames import Searched, SearchResult
 from simcomplete._result.intervals import IntervalModel, required
 from simcomplete._result.matrix import SymmetricMatrix, take
 from simcomplete._result.pairs import LEVELS_KEPT, Pairs
-from simcomplete._result.probabilities import check_threshold, regression_of, set_right
+from simcomplete._result.probabilities import check_threshold, correction_of, set_right
 from simcomplete._result.rows import positions_of
 from simcomplete._result.search import Neighbours, nearest, rows_or_queries, scope
-from simcomplete._result.thresholds import Regression
+from simcomplete._result.thresholds import Correction
 from simcomplete._result.unobserved import unanswered
 from simcomplete._rows.budget import row_blocks
 from simcomplete._rows.derived import scaled
@@ -31,7 +31,7 @@ ORDERS = ("similarity", "balanced")
 
 
 class WithSearch:
-    """What a `Completion` can be asked for by search."""
+    """Methods of a `Completion` for search."""
 
     def search(
         self: Any,
@@ -55,9 +55,9 @@ class WithSearch:
             Search through FAISS: exact, by lists or by a graph; the index is built once and kept. Or search through
             what `simcomplete.index.over` built.
         order : {"similarity", "balanced"}
-            The largest similarities first, or these divided by the root of the length of the candidate's vector:
-            expected similarities with rows of which little is known are small, and a few more true neighbours are found
-            where candidates are incomplete. Of complete candidates both orders are the same.
+            The largest similarities first, or similarities divided by the root of the length of the candidate's vector.
+            Expected similarities with rows about which little is known are small; the balanced order finds a few more
+            true neighbours among incomplete candidates. For complete candidates both orders are the same.
         above : float, optional
             A similarity, such as 0.9: the probability that the true one is larger is computed as well.
         progress : bool, optional
@@ -94,7 +94,7 @@ class WithSearch:
         result = SearchResult(ids, scores, about)
         if above is None:
             return result
-        return result.likely(found_probability(model, result, float(above), regression_of(self, float(above))))
+        return result.likely(found_probability(model, result, float(above), correction_of(self)))
 
     def export_index(
         self: Any, path: str | Path, kind: vectors.Kind = "flat", *, overwrite: bool = False
@@ -122,7 +122,7 @@ class WithSearch:
 
 
 def balanced(S: SymmetricMatrix) -> SymmetricMatrix:
-    """Rows of a factor divided by the roots of their lengths; zero rows stay.
+    """Divide rows of a factor by the roots of their lengths; zero rows stay.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def balanced(S: SymmetricMatrix) -> SymmetricMatrix:
 
 
 def similarities_at(S: SymmetricMatrix, rows: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[Any]:
-    """Similarities of rows with some candidates each, as products of the factor's rows; NaN where an id is -1."""
+    """Return similarities of each row with its own candidates; NaN where an id is -1."""
     out = np.zeros(ids.shape, dtype=to_numpy(S.array[:1, :1]).dtype)
     signs = 1.0 if S.signs is None else to_numpy(S.signs)
     for part in row_blocks(len(rows), 24 * max(ids.shape[1], 1) * int(S.array.shape[1])):
@@ -152,11 +152,11 @@ def similarities_at(S: SymmetricMatrix, rows: NDArray[np.int64], ids: NDArray[np
 
 
 def found_probability(
-    model: IntervalModel, found: SearchResult, t: float, regression: Regression
+    model: IntervalModel, found: SearchResult, t: float, correction: Correction | None
 ) -> NDArray[np.float64]:
-    """P(true similarity > t) of the neighbours found; NaN where there is none."""
+    """Return P(true similarity > t) of the neighbours found; NaN where there is none."""
     levels = np.linspace(0, 1, LEVELS_KEPT)
     kind, spread, n = found.placed(model)
     scores = np.where(found.ids >= 0, found.scores, 0.0)
-    p = set_right(Pairs(scores, spread, kind), t, model.table(levels, n), levels, regression)
+    p = set_right(Pairs(scores, spread, kind), t, model.table(levels, n), levels, correction)
     return np.where(found.ids >= 0, p, np.nan)

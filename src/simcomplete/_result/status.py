@@ -37,4 +37,4 @@ class Status:
         return asdict(self)
 
 
-COMPUTED = Status("computed", "computed directly")  # of what takes no iterations
+COMPUTED = Status("computed", "computed directly")  # status of methods without iterations

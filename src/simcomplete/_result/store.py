@@ -1,4 +1,4 @@
-"""A completion as arrays and metadata, written to a folder and read back.
+"""Save a completion to a folder as arrays and metadata, and load it.
 
 A factor whose first rows are the candidates made unit (`UnitRows`) is stored as the candidates and the rows below
 them: the candidates are in one file, for the factor and for the exact block.
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 # Stored as plain values under the names that the constructor of Completion takes.
 SAME_NAME = ("method", "params", "n_candidates", "all_rows_are_queries", "history", "labels", "choice", "election")
-ModelReader = Callable[[dict[str, Any], dict[str, Any]], Any]  # from metadata of a model and all arrays
+ModelReader = Callable[[dict[str, Any], dict[str, Any]], Any]  # makes a model from its metadata and all arrays
 # How a factor is stored: as it is, or as the candidates made unit and the rows below them.
 AS_IT_IS, UNIT_CANDIDATES = "rows", "unit candidates, and rows below"
 
 
 def write(done: Completion, path: Path, *, overwrite: bool = False, candidates: bool = True) -> None:
     """Write a completion to a folder, block by block; without `candidates` exact block and model are left out."""
-    check_target(path, overwrite)  # before evidence is counted
+    check_target(path, overwrite)  # checked before the evidence is counted
     arrays, metadata = to_arrays_and_metadata(done, candidates=candidates)
     write_archive(path, arrays, metadata, overwrite=overwrite)
 
@@ -87,7 +87,7 @@ def to_arrays_and_metadata(done: Completion, *, candidates: bool = True) -> tupl
         arrays["factor"] = as_row_table(S.factor)
     if candidates and hasattr(done.model, "to_arrays"):
         parts = Parts()
-        for name, array in arrays.items():  # what is there already is not written again
+        for name, array in arrays.items():  # arrays that are already included are not written again
             parts.put(name, array)
         metadata["model"], arrays = done.model.to_arrays(parts), parts.arrays
     return arrays, metadata
@@ -116,7 +116,7 @@ def made_of(arrays: dict[str, Any], metadata: dict[str, Any], model: ModelReader
 
 
 def from_arrays_and_metadata(arrays: dict[str, Any], metadata: dict[str, Any]) -> dict[str, Any]:
-    """Put together what `to_arrays_and_metadata` took apart, as the arguments of Completion."""
+    """Reverse `to_arrays_and_metadata`; return the arguments of Completion."""
     bounds, certificate, evidence = metadata["bounds"], metadata["certificate"], metadata["evidence"]
     scaling = metadata.get("scaling")  # folders of simcomplete 0.2 have none
     exact, factor = None, arrays.get("factor")
@@ -173,5 +173,5 @@ def _interval_model(arrays: dict[str, Any]) -> IntervalModel | None:
 
 
 def _from_version_1(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Metadata as simcomplete 0.1 wrote it, under today's names."""
+    """Rename metadata written by simcomplete 0.1."""
     return {**metadata, "all_rows_are_queries": metadata["together"], "factor": AS_IT_IS}

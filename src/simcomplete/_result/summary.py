@@ -1,7 +1,7 @@
-"""What can be said of a completion without long work: plain values for JSON, and a table for notebooks.
+"""A summary of a completion that is quick to compute: plain values for JSON, and a table for notebooks.
 
-Rank and checks of a large result are left out, or taken from its form: whoever wants them asks for `done.rank` and
-`done.validity`, which go over all rows.
+For a large result, rank and checks are left out or derived from its form; `done.rank` and `done.validity` compute them
+from all rows.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from simcomplete.errors import MemoryLimitError
 if TYPE_CHECKING:
     from simcomplete._result.completion import Completion
 
-CHEAP_WORK = 1e10  # multiplications, about a second
-CHEAP_VALUES = 2**25  # values to look at, a quarter of a gibibyte
+CHEAP_WORK = 1e10  # multiplications, which take about a second
+CHEAP_VALUES = 2**25  # values to read, a quarter of a gibibyte
 
 
 def summary(done: Completion) -> dict[str, Any]:
     """A summary of the result, as plain values for JSON.
 
-    Nothing here takes long: for a large result, `rank` and evidence that is not counted yet are None, and `validity`
-    has only the checks that follow from its form.
+    This is always quick: for a large result, `rank` and evidence that is not yet counted are None, and `validity` has
+    only the checks that follow from its form.
     """
     is_known = not callable(done.evidence_source) or "evidence" in vars(done)
     work = done.n_candidates * done.n_queries * int(done.matrix.array.shape[1])
@@ -46,12 +46,12 @@ def summary(done: Completion) -> dict[str, Any]:
 
 
 def is_cheap(done: Completion, work: int) -> bool:
-    """Whether something that takes so many multiplications over all rows is done quickly."""
+    """Return whether so many multiplications over all rows are quick."""
     return work <= CHEAP_WORK and math.prod(done.matrix.array.shape) <= CHEAP_VALUES
 
 
 def cheap_rank(done: Completion) -> int | None:
-    """The rank, where it is known or quickly found."""
+    """Return the rank if it is known or quick to compute, else None."""
     if "rank" not in vars(done) and not is_cheap(done, done.matrix.rank_work):
         return None
     try:
@@ -61,7 +61,7 @@ def cheap_rank(done: Completion) -> int | None:
 
 
 def cheap_checks(done: Completion) -> dict[str, Any]:
-    """All five checks of validity where they are known or quickly made, else those that the form answers."""
+    """Return all five checks of validity if known or quick to compute, else those that follow from the form."""
     if "validity" not in vars(done) and not is_cheap(done, validation_work(done.matrix, done.exact)):
         return checks_by_form(done.matrix, done.exact)
     try:
@@ -71,13 +71,13 @@ def cheap_checks(done: Completion) -> dict[str, Any]:
 
 
 def rank_in_words(done: Completion) -> str:
-    """The rank, or the most that it can be."""
+    """Return the rank, or a bound on it, as text."""
     rank = cheap_rank(done)
     return f"<={min(done.matrix.array.shape)}" if rank is None else str(rank)
 
 
 def completion_html(done: Completion) -> str:
-    """A small table for notebooks."""
+    """Return a small HTML table for notebooks."""
     checks = cheap_checks(done)
     failed = [name.replace("_", " ") for name, check in checks.items() if not check.ok]
     valid = f"{len(checks) - len(failed)} of {len(checks)} checks hold" + (f"; not: {', '.join(failed)}" * bool(failed))

@@ -1,4 +1,4 @@
-"""How likely a candidate is truly among the first k: joint draws of errors, set right by simulated queries."""
+"""The probability that a candidate is truly among the first k, from joint draws of errors and simulated queries."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
     from simcomplete._result.completion import Completion
 
 LEVELS_HELD = 2**24
-BEST_AT_LEAST, BEST_PER_K = 200, 20  # candidates that may be among the first k
+BEST_AT_LEAST, BEST_PER_K = 200, 20  # number of candidates that may be among the first k
 
 
 class TopDraws:
-    """Joint draws of errors for the best candidates of a query: how often each is among the first k."""
+    """Joint draws of errors for the best candidates of a query, which count how often each is among the first k."""
 
     def __init__(self, done: Completion, model: IntervalModel, k: int, most: int) -> None:
-        assert model.ranked is not None  # asked before
+        assert model.ranked is not None  # remembered from earlier calls
         self.errors, self.k, self.most = model.ranked, k, most
         n, count = done.n_candidates, len(model.ranked.residuals)
         self.table = model.table((np.arange(count) + 0.5) / count, n)
         self.kinds = np.searchsorted(RankedErrors.edges(n), np.arange(most), side="right")  # by place
         self.rank: NDArray[np.float64] = np.arange(1, most + 1, dtype=np.float64)
         self.matrix, self.n = done.matrix, n
-        # Levels of all candidates, where they take little memory: they are the same for every query.
+        # Levels are the same for every query; those of all candidates are kept if they take little memory.
         every = np.arange(n) if n * count <= LEVELS_HELD else None
         self.levels = None if every is None else joint_levels(done.matrix, model.ranked, every).astype(np.float32)
 
     def features(self, S: NDArray[Any], ids: NDArray[np.int64], spread: float, own: int | None) -> NDArray[np.float64]:
-        """What the probabilities of one query's best candidates, best first, are made from."""
+        """Return the regression's columns for one query's best candidates, best first."""
         levels = joint_levels(self.matrix, self.errors, ids) if self.levels is None else self.levels[ids]
-        if own is not None and levels.shape[1] > 1:  # a simulated query does not meet its own error
+        if own is not None and levels.shape[1] > 1:  # a simulated query must not use its own error
             levels = np.delete(levels, own, axis=1)
         count = len(self.errors.residuals)
         draws = S[:, None] + spread * self.table[self.kinds[: len(S), None], (levels * count).astype(np.int64)]
@@ -48,9 +48,9 @@ class TopDraws:
         return of_place(share, self.rank[: len(S)], (S - S[k - 1]) / spread)
 
     def regression(self) -> NDArray[np.float64]:
-        """Learn from the simulated queries how often such candidates are among the first k."""
+        """Fit to the simulated queries how often such candidates are among the first k."""
         unit = to_numpy(take(self.matrix.factor, sampled(self.n)))
-        # Of more candidates than can be compared with, a sample: then places are those within the sample.
+        # If there are too many candidates, a sample is used, and ranks are those within the sample.
         estimate, truth = simulated_pairs(self.errors, unit)
         X, y = [], []
         for row, (S, T) in enumerate(zip(estimate, truth, strict=True)):

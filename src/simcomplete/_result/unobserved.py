@@ -1,9 +1,9 @@
-"""Rows of which nothing is known: nothing is claimed of them.
+"""Rows without any observed value: no result about them is claimed.
 
-A method may still have a guess for such a row, the average direction of the others. It stays in the matrix; but the row
-has confidence 0, an interval that holds every similarity, no neighbours, and is nobody's neighbour. A row of zeros is
-another thing: its values were observed. It has no direction, so its similarities are 0 by convention, and it is
-searched for as any other.
+A method may still have an estimate for such a row, the average direction of the others. It stays in the matrix, but the
+row has confidence 0, intervals from -1 to 1, no neighbours, and is not a neighbour of other rows. A row of zeros is
+different: its values were observed. It has no direction, so its similarities are 0 by convention, and it is searched
+for like any other row.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-NAMED = 5  # rows that a message names
-WIDEST = 2.0  # half of an interval that holds [-1, 1] around any similarity
+NAMED = 5  # largest number of rows that a message names
+WIDEST = 2.0  # half-width of an interval that contains [-1, 1] around any similarity
 
 
 def without_certainty(facts: Mapping[str, Any], blind: NDArray[np.int64], first_query: int) -> dict[str, Any]:
-    """Facts of a result that names these rows, and whose interval model, if it has one, is certain of none of them."""
+    """Return the facts of a result with these rows recorded as unobserved, and their intervals made widest."""
     facts, model = {**facts, "unobserved": blind}, facts.get("interval_model")
     if model is not None:
         spread = np.array(model.spread)
@@ -30,7 +30,7 @@ def without_certainty(facts: Mapping[str, Any], blind: NDArray[np.int64], first_
 
 
 def open_pairs(rows: NDArray[np.int64], cols: NDArray[np.int64], blind: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Pairs of two rows of which nothing is known of at least one: their similarity may be anything.
+    """Return which pairs have a row about which nothing is known: their similarity may be anything.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def open_pairs(rows: NDArray[np.int64], cols: NDArray[np.int64], blind: NDArray[
 def unanswered(
     ids: NDArray[np.int64], scores: NDArray[Any], blind: NDArray[np.bool_] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Neighbours with id -1 and score NaN where there is none: a score of -inf, or a row of which nothing is known.
+    """Set id -1 and score NaN where there is no neighbour: a score of -inf, or a row about which nothing is known.
 
     Examples
     --------
@@ -61,14 +61,14 @@ def unanswered(
 def without_ids(
     ids: NDArray[np.int64], scores: NDArray[Any], absent: NDArray[np.int64], k: int
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """The first `k` of every row's neighbours when those in `absent` are left out."""
+    """Return the first `k` neighbours of every row that are not in `absent`."""
     scores = np.where(np.isin(ids, absent), np.asarray(-np.inf, scores.dtype), scores)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     return unanswered(np.take_along_axis(ids, order, axis=1), np.take_along_axis(scores, order, axis=1))
 
 
 def unobserved_message(blind: Sequence[int] | NDArray[np.int64], labels: list[str] | None, first_query: int) -> str:
-    """What to tell whoever gave rows of which nothing is known.
+    """Return the warning about rows without any observed value.
 
     Examples
     --------

@@ -16,9 +16,9 @@ from simcomplete._rows.table import as_row_table
 from simcomplete._rows.xp import Array, device, namespace, to_numpy
 from simcomplete._similarity.exact import CandidateBlock, CandidateRows
 
-# Up to here the smallest eigenvalue is computed from the whole matrix; beyond, a factor gives it or bounds it.
+# Up to so many rows the smallest eigenvalue is computed from the whole matrix; beyond, from the factor.
 DENSE_LIMIT = 2000
-# Up to here the candidate block is compared entry by entry; beyond, by its Frobenius norm, from small products.
+# Up to so many candidates their block is compared entry by entry; beyond, by its Frobenius norm.
 ENTRY_LIMIT = 10_000
 
 
@@ -90,7 +90,7 @@ def validate(S: SymmetricMatrix, exact: ExactCandidates | None) -> Validity:
     S : SymmetricMatrix
         The matrix.
     exact : CandidateRows or CandidateBlock, optional
-        Candidates whose similarities are known; without any, that check has nothing to fail on.
+        Candidates whose similarities are known; without them, that check always holds.
     """
     if S.dense is not None:
         S = replace(S, dense=as_row_table(S.dense).whole())
@@ -114,7 +114,7 @@ def validate(S: SymmetricMatrix, exact: ExactCandidates | None) -> Validity:
 
 
 def validation_work(S: SymmetricMatrix, exact: ExactCandidates | None) -> int:
-    """Multiplications that `validate` takes, about."""
+    """Return the estimated number of multiplications that `validate` takes."""
     n, r = (int(size) for size in S.array.shape)
     small = n <= DENSE_LIMIT or S.dense is not None or S.bounds is not None
     work = n**3 if small else n * r
@@ -126,14 +126,14 @@ def validation_work(S: SymmetricMatrix, exact: ExactCandidates | None) -> int:
 
 
 def checks_by_form(S: SymmetricMatrix, exact: ExactCandidates | None) -> dict[str, Check]:
-    """Those of the five checks that the form answers without looking at any row."""
+    """Return those of the five checks that follow from the form, without reading any row."""
     known: dict[str, Check] = {}
     if S.dense is None:
         known["symmetric"] = Check(True, 0.0, "from the form: a product with its own transpose")
     if S.psd_by_form:
         known["psd"] = _psd_by_form(S)
     if S.unit:
-        known["unit_diagonal"] = Check(True, 0.0, "from the form: unit rows, with what they lack added")
+        known["unit_diagonal"] = Check(True, 0.0, "from the form: unit rows, with the rest added to the diagonal")
         known["bounded"] = Check(True, 1.0, "from the form: products of unit rows")
     if exact is None:
         known["candidates_exact"] = Check(True, 0.0, "no exact block was given")
@@ -143,7 +143,7 @@ def checks_by_form(S: SymmetricMatrix, exact: ExactCandidates | None) -> dict[st
 
 
 def _psd_by_form(S: SymmetricMatrix) -> Check:
-    # F F^T has n - r eigenvalues 0, and a non-negative diagonal only raises them.
+    # F F^T has n - r eigenvalues 0, and adding a non-negative diagonal lowers none of them.
     floor = 0.0 if S.diagonal is None else min(0.0, float(namespace(S.diagonal).min(S.diagonal)))
     return Check(
         floor >= -1e-10, floor, "smallest eigenvalue, from the form: a Gram matrix plus a non-negative diagonal"
@@ -162,7 +162,7 @@ def _smallest_eigenvalue(S: SymmetricMatrix) -> tuple[float, str]:
 
 
 def _tiles(n: int, width: int) -> Iterator[tuple[slice, slice]]:
-    """Squares that cover the upper triangle of an n x n matrix, made of rows of that width, within a block's memory."""
+    """Return tiles of the upper triangle of an n x n matrix, each of which is computed within a block's memory."""
     budget = block_bytes()
     side = max(1, min(isqrt(budget // 32), budget // (32 * max(1, width))))
     parts = [slice(start, min(start + side, n)) for start in range(0, n, side)]
@@ -170,7 +170,7 @@ def _tiles(n: int, width: int) -> Iterator[tuple[slice, slice]]:
 
 
 def _largest_entry(S: SymmetricMatrix) -> float:
-    # Of a PSD matrix the largest entry is on the diagonal (Cauchy-Schwarz), so this is for the others alone.
+    # A PSD matrix has its largest entry on the diagonal (Cauchy-Schwarz), so this is for other matrices.
     xp = namespace(S.array)
     every = slice(0, S.n)
     tiles = _tiles(S.n, int(S.array.shape[1])) if S.dense is None else ((r, every) for r in row_blocks(S.n, 16 * S.n))

@@ -1,7 +1,7 @@
 """Other forms of a completed matrix: unit diagonal, exact candidate block, entries clipped.
 
 Each has a price: rescaling to a unit diagonal can raise the error several times over; a matrix with the exact
-candidate block put back, or with entries clipped, need not be positive semi-definite. `validity` of the view tells.
+candidate block put back, or with entries clipped, need not be positive semi-definite. The view's `validity` shows it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def view(
     model = done.interval_model
     if model is not None and model.ranked is not None and S is not done.matrix:
         columns = None if S.factor is None else int(S.factor.shape[1])
-        if columns != model.ranked.residuals.shape[1]:  # rows of another space than the errors were learnt in
+        if columns != model.ranked.residuals.shape[1]:  # these rows are not in the space in which errors were learnt
             model = replace(model, ranked=None)
     return replace(done, matrix=S, params={**done.params, **asked}, interval_model=model)
 
@@ -74,7 +74,7 @@ def with_unit_diagonal(S: SymmetricMatrix) -> SymmetricMatrix:
 
 
 def _is_rounding(S: SymmetricMatrix, own: Array) -> bool:
-    """Whether a diagonal entry is what rounding leaves of squares that cancel, in a factor with signs."""
+    """Whether a diagonal entry is only the rounding error of squares that cancel, in a factor with signs."""
     if S.signs is None:
         return False
     xp = namespace(own)
@@ -100,7 +100,7 @@ def with_exact_candidates(S: SymmetricMatrix, exact: Any) -> SymmetricMatrix:
         dense = S.block(slice(0, n), slice(0, n))
         dense = xp.asarray(dense, copy=True)
         block = astype(exact.similarity(slice(0, n_p), slice(0, n_p)), dense.dtype)
-        dense[:n_p, :n_p] = (block + block.T) / 2  # products may differ in the last digit
+        dense[:n_p, :n_p] = (block + block.T) / 2  # products may differ by rounding
         return SymmetricMatrix(dense=dense, bounds=S.bounds)
     require(
         n * wide * 8,
@@ -119,7 +119,7 @@ def with_exact_candidates(S: SymmetricMatrix, exact: Any) -> SymmetricMatrix:
         signs[:r] = S.signs
         signs[wide - r :] = -S.signs
     diagonal, own = S.diagonal, xp.sum(factor[:n_p, r : wide - r] ** 2, axis=1)
-    if diagonal is not None or bool(xp.any(own == 0)):  # a candidate that is zero is like itself, and has no unit row
+    if diagonal is not None or bool(xp.any(own == 0)):  # a zero candidate has similarity 1 with itself, but no unit row
         below = zeros(F, (n - n_p,)) if diagonal is None else diagonal[n_p:]
         diagonal = xp.concat([xp.where(own > 0, 1 - own, xp.ones_like(own)), below])
     return SymmetricMatrix(factor=factor, signs=signs, diagonal=diagonal, bounds=S.bounds)

@@ -1,1 +1,1 @@
-"""Rows: what users bring, opened, checked and read in blocks, wherever it lies."""
+"""Tables of rows: opening, checking, and reading them in blocks, in memory or not."""

@@ -1,4 +1,4 @@
-"""What makes tables of rows usable as arrays: arithmetic, products from both sides, the transpose."""
+"""Mixin that makes row tables usable as arrays: arithmetic, matrix products from both sides, the transpose."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ArrayLike(NDArrayOperatorsMixin):
 
 
 class Transposed(ArrayLike):
-    """The transpose of a row table: products go block by block, anything else reads it whole."""
+    """The transpose of a row table: products are computed block by block, other operations read all of it."""
 
     ndim = 2
 
@@ -54,5 +54,5 @@ class Transposed(ArrayLike):
 
 
 def as_operand(x: Any) -> Any:
-    """The other side of an operation, as an array."""
+    """Return the other operand as an array."""
     return np.asarray(x) if isinstance(x, (ArrayLike, list)) else x

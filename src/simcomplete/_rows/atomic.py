@@ -1,8 +1,8 @@
 """Files and folders that are written whole or not at all.
 
-What is written grows in a temporary folder beside its final place, and is moved there in one step. Readers find the old
-or the new, and of two writers at once one is last: see `swap`. A temporary folder is locked for as long as its process
-lives; one that a killed process left behind is removed by the next that writes to the same place.
+Data are written to a temporary folder beside the final place, and moved there in one step. Readers see the old or the
+new version, and of two simultaneous writers one is last: see `swap`. A temporary folder is locked while its process
+runs; one that a killed process left behind is removed by the next process that writes to the same place.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from simcomplete._rows.budget import readable
 from simcomplete._rows.swap import put_in_place, put_new
 from simcomplete.errors import DiskFullError, InputError
 
-fcntl: Any = None  # on Windows, where what a killed process left behind stays there
+fcntl: Any = None  # on Windows, where temporary folders of killed processes stay
 with contextlib.suppress(ImportError):
     fcntl = importlib.import_module("fcntl")
 
-ASIDE = "old"  # within a temporary folder: what was at the final place, until the new is there
-ATTEMPTS = 100  # at making a temporary folder that nobody else takes
+ASIDE = "old"  # folder within a temporary folder for the old version, until the new one is in place
+ATTEMPTS = 100  # tries to make a temporary folder that no other process takes
 DRAFT_ENDING = ".simcomplete-draft"
-# A disk or a quota that is full, and a file that is larger than the system allows (ulimit -f).
+# A full disk, an exhausted quota, and a file that is larger than the system allows (ulimit -f).
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def as_path(path: Any, name: str = "path") -> Path:
-    """Turn what was given as the place of a file or folder into a path.
+    """Return the place of a file or folder as a path.
 
     Examples
     --------
@@ -59,10 +59,10 @@ def replacing(path: Path, *, needed: int | Callable[[], int | None] | None = Non
     path : Path
         The final place of a file or folder.
     needed : int or callable, optional
-        Bytes that will be written; where the disk has less room, nothing is begun. A function is asked for them when
-        writing fails.
+        Bytes that will be written; if the disk has less room, nothing is written. A function is called only if writing
+        fails.
     new : bool
-        Refuse to replace what another process has put there meanwhile.
+        Refuse to replace what another process has written there meanwhile.
 
     Examples
     --------
@@ -96,14 +96,14 @@ def replacing(path: Path, *, needed: int | Callable[[], int | None] | None = Non
 
 
 def being_replaced(path: Path) -> bool:
-    """Whether another process has moved the old away, and the new is not there yet."""
+    """Return whether another process has moved the old version away, and the new one is not there yet."""
     return any((folder / ASIDE).exists() for folder in _drafts(path))
 
 
 def check_room(path: Path, needed: int) -> None:
-    """Raise DiskFullError where fewer bytes are free than are needed."""
+    """Raise DiskFullError if fewer bytes are free than are needed."""
     usage = shutil.disk_usage(path.parent)
-    if usage.total and needed > usage.free:  # some network file systems say 0 of 0
+    if usage.total and needed > usage.free:  # some network file systems report 0 bytes of 0
         raise no_room(path, needed, os.strerror(errno.ENOSPC))
 
 
@@ -123,8 +123,8 @@ def _draft_folder(path: Path) -> Iterator[Path]:
     for _ in range(ATTEMPTS):
         folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=DRAFT_ENDING, dir=path.parent))
         lock = _locked(folder)
-        # Another process may have taken it for one left behind, between its making and its lock: then it has the lock,
-        # or the folder is gone. Where nothing can be locked the last one is used without.
+        # Before the folder is locked, another process may have taken it for one left behind: then that process has
+        # the lock, or has removed the folder. If locks do not work here, the last folder is used without one.
         if folder.is_dir() and (lock is not None or fcntl is None):
             break
         _unlock(lock)
@@ -137,7 +137,7 @@ def _draft_folder(path: Path) -> Iterator[Path]:
 
 
 def _remove_left_behind(path: Path) -> None:
-    """Remove temporary folders for this path whose process is gone: nobody holds their lock."""
+    """Remove temporary folders for this path whose process is gone, which is so if they are not locked."""
     for folder in _drafts(path):
         lock = None if fcntl is None or folder.is_symlink() else _locked(folder)
         if lock is not None:
@@ -150,12 +150,12 @@ def _drafts(path: Path) -> Iterator[Path]:
 
 
 def _locked(folder: Path) -> Any:
-    """Lock a folder for this process; None where another has it, or where there are no locks."""
+    """Lock a folder for this process; return None if another has the lock, or if there are no locks."""
     if fcntl is None:
         return None
     try:
         lock = os.open(folder, os.O_RDONLY)
-    except OSError:  # removed meanwhile
+    except OSError:  # the folder was removed meanwhile
         return None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

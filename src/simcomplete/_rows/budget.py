@@ -1,8 +1,8 @@
-"""Memory and threads: how many rows a block may have, what would not fit, and where one thread is enough.
+"""Limits on memory and threads: sizes of blocks, refusal of what would not fit, and one thread for small matrices.
 
-The wheels of NumPy and SciPy each bring an OpenBLAS with threads of its own, and threads that have nothing to do go on
-looking for work for a while: those of one library then take cores from those of the other. A decomposition of a small
-matrix, too, is quicker by one thread than by several that meet a thousand times, and on a busy machine many times so.
+The wheels of NumPy and SciPy each bring an OpenBLAS with threads of its own, and idle threads keep waiting actively for
+a while: those of one library then take cores from those of the other. Also, a decomposition of a small matrix is faster
+with one thread than with several that synchronise thousands of times, and many times faster on a busy machine.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from threadpoolctl import ThreadpoolController
 from simcomplete._rows.xp import Array, on_accelerator
 from simcomplete.errors import InputError, MemoryLimitError
 
-SMALL_MATRIX = 2048  # rows up to which a decomposition is not shared between threads
+SMALL_MATRIX = 2048  # matrices of up to so many rows are decomposed by one thread
 BLOCK_BYTES = 64 * 2**20
-ACCELERATOR_BYTES = 2**32  # small blocks would keep it waiting
+ACCELERATOR_BYTES = 2**32  # smaller blocks would leave the device idle
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 AMOUNT = re.compile(r"\s*([\d.]+(?:e[+-]?\d+)?)\s*([a-z]*)\s*", re.IGNORECASE)
 
@@ -36,7 +36,7 @@ _limit: ContextVar[int | None] = ContextVar("block_bytes", default=None)
 def row_blocks(n: int, bytes_per_row: int, budget: int | None = None, *, like: Array = None) -> list[slice]:
     """Cut `n` rows into slices of about `budget` bytes each.
 
-    Without a budget it is what `working_memory` set, or the default for the device of `like`.
+    The default budget is that of `working_memory`, or else that of the device of `like`.
 
     Examples
     --------
@@ -48,9 +48,9 @@ def row_blocks(n: int, bytes_per_row: int, budget: int | None = None, *, like: A
 
 
 def block_bytes(like: Array = None) -> int:
-    """What a block may take: what `working_memory` set, or the default for the device of `like`.
+    """Return the bytes that a block may take: the limit of `working_memory`, or the default for the device of `like`.
 
-    Where the environment variable SIMCOMPLETE_MEMORY limits memory, the default is at most an eighth of that.
+    If the environment variable SIMCOMPLETE_MEMORY limits memory, the default is at most an eighth of that.
     """
     set_here = _limit.get()
     if set_here:
@@ -63,14 +63,14 @@ def block_bytes(like: Array = None) -> int:
 def triangle_blocks(
     n: int, bytes_per_row: int, budget: int | None = None, *, like: Array = None
 ) -> Iterator[tuple[slice, slice]]:
-    """Pairs of slices that cover the upper triangle of an n x n matrix: rows, and columns from there on."""
+    """Return pairs of slices that cover the upper triangle of an n x n matrix: rows, and the columns from there on."""
     for rows in row_blocks(n, bytes_per_row, budget, like=like):
         yield rows, slice(rows.start, n)
 
 
 @contextlib.contextmanager
 def working_memory(memory: Any) -> Iterator[None]:
-    """Let blocks and their temporaries take about so much, for as long as this lasts; None changes nothing.
+    """Limit blocks and their temporaries to about so much memory within this context; None changes nothing.
 
     Examples
     --------
@@ -89,12 +89,12 @@ def working_memory(memory: Any) -> Iterator[None]:
 
 
 def memory_limit() -> int | None:
-    """The limit that `working_memory` set, or None; to be set again where the work is done."""
+    """Return the limit of `working_memory`, or None, so that workers elsewhere can set the same."""
     return _limit.get()
 
 
 def parse_bytes(memory: Any, name: str = "memory") -> int:
-    """Read a number of bytes, or words such as "2 GiB".
+    """Return a number of bytes, given as a number or as text such as "2 GiB".
 
     Examples
     --------
@@ -115,16 +115,16 @@ def parse_bytes(memory: Any, name: str = "memory") -> int:
     return size
 
 
-# Environment variable that replaces the measured free memory, for containers that do not tell: bytes, or "2 GiB".
+# Environment variable that replaces the measured free memory, for containers that do not report it: bytes, or "2 GiB".
 LIMIT_VARIABLE = "SIMCOMPLETE_MEMORY"
-# Requests so small are not worth the time that measuring free memory takes, a quarter of a millisecond.
+# Smaller requests are not checked, because measuring free memory takes a quarter of a millisecond.
 ALWAYS_FREE = 2**20
 
 
 def available_bytes() -> int:
-    """Free memory in bytes, or what the environment variable SIMCOMPLETE_MEMORY says.
+    """Return the free memory in bytes, or the value of the environment variable SIMCOMPLETE_MEMORY.
 
-    In a container the limit of its control group is the tighter of two.
+    In a container, the limit of its control group counts if it is smaller.
     """
     limit = os.environ.get(LIMIT_VARIABLE)
     if limit:
@@ -140,11 +140,11 @@ def require(needed: int, what: str, instead: str) -> None:
     Parameters
     ----------
     needed : int
-        Bytes the request will take at its peak.
+        Peak memory of the request, in bytes.
     what : str
         What they are for.
     instead : str
-        The way round, for the message.
+        What to do instead, for the message.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def require(needed: int, what: str, instead: str) -> None:
 
 
 def readable(size: int) -> str:
-    """Bytes in words.
+    """Return a number of bytes as text.
 
     Examples
     --------
@@ -187,14 +187,14 @@ def _control_group() -> int | None:
 
 
 class OneThread:
-    """Gives BLAS one thread for as long as a call lasts; calls may be nested and come from several threads.
+    """Limits BLAS to one thread within a context; contexts may be nested and used from several threads.
 
-    The BLAS of NumPy and SciPy, and of other libraries that were loaded before the first call.
+    The limit applies to the BLAS of NumPy, SciPy and other libraries loaded before the first call.
 
     Parameters
     ----------
     only_scipy : bool
-        Only the BLAS that SciPy does not share with NumPy; nothing where they have the same.
+        Limit only SciPy's BLAS, if it is not the same as NumPy's.
 
     Examples
     --------
@@ -216,10 +216,10 @@ class OneThread:
 
     @contextlib.contextmanager
     def __call__(self, size: int = 0) -> Iterator[None]:
-        """Hold the limit, for matrices of up to `SMALL_MATRIX` rows.
+        """Limit the threads, for matrices of up to `SMALL_MATRIX` rows.
 
-        Whoever leaves restores what was there before the first came, not what was there when it came itself: where
-        calls overlap in several threads, that may have been the limit.
+        The last context to end restores the number of threads from before the first one: a context that begins while
+        another thread has one would otherwise restore the limit itself.
         """
         blas = self._blas if size <= SMALL_MATRIX else None
         if blas is None:

@@ -1,4 +1,4 @@
-"""Values of any type as floats, or an error that names the type and says what to do about it."""
+"""Convert values of any type to floats, or raise an error that names the type and what to do about it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from simcomplete.errors import InputError
 
-# What the name of a column's type begins with, in pandas, polars and pyarrow, in lower case.
+# Beginnings of the names of column types in pandas, polars and pyarrow, in lower case.
 TYPES = {
     "other": ("interval",),
     "category": ("category", "categorical", "enum", "dictionary"),
@@ -21,12 +21,12 @@ TYPES = {
     "object": ("object",),
     "number": ("int", "uint", "float", "halffloat", "double", "decimal", "bool", "null", "fixed_decimal"),
 }
-SMALL_FLOATS = {"float16", "float32", "halffloat", "float"}  # in pyarrow, a float has 32 bits
+SMALL_FLOATS = {"float16", "float32", "halffloat", "float"}  # pyarrow calls 32-bit floats so
 NUMBER = re.compile(r"\s*[+-]?(\d+[.,]?\d*|[.,]\d+)(e[+-]?\d+)?\s*", re.IGNORECASE)
 
 
 def kind_of_type(dtype: Any) -> str:
-    """What a column of that type holds: a key of TYPES, or "other".
+    """Return the kind of values in a column of that type: a key of TYPES, or "other".
 
     Examples
     --------
@@ -38,12 +38,12 @@ def kind_of_type(dtype: Any) -> str:
 
 
 def is_small_float(dtype: Any) -> bool:
-    """Whether a column has floats of 32 bits or fewer, which become float32; all else becomes float64."""
+    """Return whether a column has floats of 32 bits or fewer, which become float32; all else becomes float64."""
     return str(dtype).lower().removesuffix("[pyarrow]") in SMALL_FLOATS
 
 
 def kind_of_values(values: Any) -> str:
-    """What a list of Python values holds, those that are missing apart: as `kind_of_type`."""
+    """Return the kind of the values in a list, as `kind_of_type`; missing ones are ignored."""
     for value in values:
         if is_missing(value):
             continue
@@ -73,7 +73,7 @@ def looks_like_a_number(value: Any) -> bool:
 
 
 def column_message(name: str, column: Any, dtype: Any, kind: str, values: list[Any], library: str | None) -> str:
-    """Why a column cannot be used, and what to do about it."""
+    """Return the message why a column cannot be used, and what to do about it."""
     shown = next((value for value in values if not is_missing(value)), None)
     start = f"{name}: column {column!r} is of type {dtype} and not numeric"
     names_rows = f"use id={column!r} if it names the rows"
@@ -103,7 +103,7 @@ def column_message(name: str, column: Any, dtype: Any, kind: str, values: list[A
 
 
 def numeric(values: NDArray[Any], name: str) -> NDArray[Any]:
-    """Values of a NumPy array as float32 or float64, or an error that says what they are."""
+    """Return the values of a NumPy array as float32 or float64, or raise an error that says what they are."""
     kind = values.dtype.kind
     if kind == "c":
         raise InputError(complex_message(name))
@@ -158,5 +158,5 @@ def _date_message(name: str, what: Any) -> str:
 
 
 def complex_message(name: str) -> str:
-    """What to say of complex numbers."""
+    """Return the message about complex numbers."""
     return f"{name} is complex; real numbers are needed: give its real and imaginary parts as separate features"

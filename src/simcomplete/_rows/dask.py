@@ -1,7 +1,6 @@
-"""NDArray[Any] of a dask array: every pass is done where the rows are, and only what is small comes back.
+"""Rows of a dask array: every pass runs on the workers that have the rows, and only small results come back.
 
-Sums are merged as a tree on the workers. A worker that dies is no trouble: what it had is computed again elsewhere,
-and the sums are the same.
+Sums are merged as a tree on the workers. If a worker dies, its part is computed again elsewhere, with the same result.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from simcomplete._rows.progress import one_bar, part_of_bar, shown, track
 from simcomplete._rows.source import SourceRows, checked
 from simcomplete.errors import InputError, optional
 
-FAN_IN = 8  # sums merged at a time
-ASK_AGAIN = 0.1  # seconds between two looks at what a cluster does
+FAN_IN = 8  # number of sums merged by one task
+ASK_AGAIN = 0.1  # seconds between two checks of a cluster's progress
 
 
 def client() -> Any:
     """Return the cluster's client where there is one."""
-    distributed = sys.modules.get("distributed")  # whoever has a client has imported it
+    distributed = sys.modules.get("distributed")  # imported already if there is a client
     try:
         return None if distributed is None else distributed.get_client()
     except ValueError:
@@ -34,7 +33,7 @@ def client() -> Any:
 
 
 def computed(value: Any, progress: bool | None = False) -> Any:
-    """Compute what is delayed, and show how far it is where that is to be seen."""
+    """Compute delayed values, with progress if it is to be shown."""
     if progress is False or not shown(progress):
         return value.compute()
     cluster = client()
@@ -50,13 +49,13 @@ def computed(value: Any, progress: bool | None = False) -> Any:
             with callback(posttask=task_done):
                 return value.compute()
     future = cluster.compute(value)
-    for _ in track(iter(future.done, True), "dask", progress):  # how many tasks are left, only the scheduler knows
+    for _ in track(iter(future.done, True), "dask", progress):  # only the scheduler knows how many tasks are left
         time.sleep(ASK_AGAIN)
     return future.result()
 
 
 class DaskRows(SourceRows):
-    """NDArray[Any] of a dask array; the array itself is `base`."""
+    """Rows of a dask array, which is `base`."""
 
     def __init__(self, base: Any, name: str, *, complete: bool = False) -> None:
         if np.isnan(base.shape).any() or base.ndim != 2:
@@ -67,14 +66,14 @@ class DaskRows(SourceRows):
         super().__init__(base.rechunk({1: -1}), name, complete=complete)
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Bring some rows here."""
+        """Fetch some rows."""
         rows = np.asarray(computed(self.base[start:stop]))
         return checked(rows, (stop - start, self.shape[1]), self.name, start, self.complete).astype(
             self.dtype, copy=False
         )
 
     def take(self, positions: NDArray[np.int64]) -> NDArray[Any]:
-        """Bring some rows here, in the order asked for, in one go."""
+        """Fetch some rows, in the given order, by one computation."""
         order = np.argsort(positions, kind="stable")
         out = np.empty((len(positions), self.shape[1]), self.dtype)
         out[order] = computed(self.base[positions[order]])
@@ -94,7 +93,7 @@ class DaskRows(SourceRows):
         label: str,
         progress: bool | None = False,
     ) -> Part:
-        """Merge what `work` makes of every block, as a tree, on the workers."""
+        """Apply `work` to every block and merge the results as a tree, on the workers."""
         delayed = optional("dask", extra="dask", purpose="a dask array").delayed
         shared = delayed((work, merge, self.name, self.complete, self.dtype, memory_limit()), traverse=False)
         starts = np.concatenate([[0], np.cumsum(self.base.chunks[0])[:-1]])
@@ -117,7 +116,7 @@ class DaskRows(SourceRows):
         target: Target = None,
         dtype: Any = None,
     ) -> DaskRows:
-        """Return what `work` makes of every row, with the rows `below` under them, as another dask array."""
+        """Return the results of `work`, one row for every row, and the rows `below` under them, as a dask array."""
         da = optional("dask.array", extra="dask", purpose="a dask array")
         width, dtype = int(below.shape[1]), below.dtype if dtype is None else dtype
         shared = optional("dask", extra="dask", purpose="a dask array").delayed(

@@ -1,4 +1,4 @@
-"""Rows made from other rows when they are asked for: a factor without a copy."""
+"""Rows that are computed from other rows when they are read, such as a factor that needs no copy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simcomplete._rows.passes import Part, Target, Work
 from simcomplete._rows.table import HeldRows, RowTable, as_row_table
 from simcomplete._rows.xp import Array, Namespace, astype, like, to_numpy, unit_array
 
-MADE_BYTES = 80  # that making a value takes at most
+MADE_BYTES = 80  # largest number of temporaries per value while rows are made
 
 
 class UnitRows(RowTable):
@@ -24,7 +24,7 @@ class UnitRows(RowTable):
     source : array or RowTable, shape (n, d)
         Referred to, not copied: it must not change while this is in use.
     below : array of shape (m, d), optional
-        Rows to come after them, as they are.
+        Rows that follow them, unchanged.
 
     Examples
     --------
@@ -45,12 +45,12 @@ class UnitRows(RowTable):
 
     @property
     def xp(self) -> Namespace:
-        """The source's own library."""
+        """The library of the source."""
         return self.source.xp
 
     @property
     def held_part(self) -> tuple[Array | None, int]:
-        """The rows that come after those of the source."""
+        """The rows that follow those of the source."""
         return None if self.below is None else self.below.array, self.source.n
 
     def like(self, values: NDArray[Any], dtype: Any = None) -> Array:
@@ -136,8 +136,8 @@ class ChangedRows(RowTable):
     source : RowTable
         Referred to, not copied.
     change : callable
-        Makes other rows of the same shape of any rows of an array library; each row by itself. It goes where the rows
-        are, so it must be small and, for clusters, something that can be sent.
+        Transforms a block of rows of any array library, each row by itself, without changing its shape. It is sent to
+        where the rows are, so it must be small and, for clusters, possible to serialise.
 
     Examples
     --------
@@ -172,12 +172,12 @@ class ChangedRows(RowTable):
         return self.source.fold(OnChangedRows(work, self.change, self.dtype), merge, **settings)
 
     def map(self, work: Work[Array], below: Array, *, target: Target = None, **settings: Any) -> Any:
-        """What `work` makes of every changed row, where the source's rows are."""
+        """Apply `work` to every changed row, where the source's rows are."""
         return self.source.map(OnChangedRows(work, self.change, self.dtype), below, target=target, **settings)
 
 
 class MadeRows(ChangedRows):
-    """Rows made from those of a table, in float64, and perhaps of another width."""
+    """Rows computed from those of a table, in float64, possibly with another number of columns."""
 
     def __init__(self, source: RowTable, change: Callable[[Array], Array], width: int | None = None) -> None:
         super().__init__(source, change)
@@ -185,7 +185,7 @@ class MadeRows(ChangedRows):
         self.dtype = np.dtype(np.float64)
 
     def fold(self, work: Work[Part], merge: Callable[[Part, Part], Part], **settings: Any) -> Part:
-        """Work on made rows where the source's rows are; making them takes more than they do."""
+        """Apply `work` to blocks where the source's rows are, with room for computing them."""
         settings["bytes_per_row"] = max(settings["bytes_per_row"], MADE_BYTES * self.source.d)
         return self.source.fold(OnChangedRows(work, self.change, self.dtype), merge, **settings)
 
@@ -198,9 +198,9 @@ class EditedRows(RowTable):
     source : RowTable
         Referred to, not copied.
     kept : array of int
-        Positions of the rows that are left, rising.
+        Positions of the rows that are kept, ascending.
     below : array of shape (m, d)
-        Rows to come after them.
+        Rows that follow them.
 
     Examples
     --------
@@ -215,16 +215,16 @@ class EditedRows(RowTable):
 
     @classmethod
     def of(cls, table: RowTable) -> EditedRows:
-        """A table as one of which rows can be taken and to which others can be added."""
+        """Wrap a table so that rows can be removed and others added."""
         nothing = np.zeros((0, table.d))
         return table if isinstance(table, cls) else cls(table, np.arange(table.n), nothing)
 
     def plus(self, X: NDArray[Any]) -> EditedRows:
-        """With more rows below."""
+        """Return the table with more rows below."""
         return EditedRows(self.source, self.kept, np.concatenate([self.below, X]))
 
     def without(self, gone: NDArray[np.int64]) -> EditedRows:
-        """Without the rows at some positions."""
+        """Return the table without the rows at some positions."""
         first, n = gone[gone < len(self.kept)], len(self.kept)
         return EditedRows(self.source, np.delete(self.kept, first), np.delete(self.below, gone[gone >= n] - n, axis=0))
 
@@ -243,14 +243,14 @@ class EditedRows(RowTable):
 
 
 def scaled(rows: Array | RowTable, scale: Array) -> Any:
-    """Rows times a number each: an array where the rows are in memory, else made when they are asked for."""
+    """Multiply each row by its number: an array if the rows are in memory, else a table computed when read."""
     table = as_row_table(rows)
     return ScaledRows(table, scale) if table.held is None else table.held * scale[:, None]
 
 
 @dataclass(frozen=True)
 class OnUnitRows(Generic[Part]):
-    """Work on unit rows, for where there are raw ones."""
+    """Applies work to unit rows, given a block of raw rows."""
 
     work: Work[Part]
     dtype: Any
@@ -262,7 +262,7 @@ class OnUnitRows(Generic[Part]):
 
 @dataclass(frozen=True)
 class OnChangedRows(Generic[Part]):
-    """Work on changed rows, for where there are rows as they were."""
+    """Applies work to changed rows, given a block of original rows."""
 
     work: Work[Part]
     change: Callable[[Array], Array]

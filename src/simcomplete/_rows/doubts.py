@@ -1,4 +1,4 @@
-"""Columns that seem to number the rows and not to describe them.
+"""Detect columns that seem to number the rows and not to describe them.
 
 A column of whole numbers is doubtful when
 
@@ -37,13 +37,13 @@ NAMES = {
     "row id",
 }
 WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-FIRST = 200  # rows that are looked at before all of a column is
+FIRST = 200  # rows of a column that are examined before all of it is
 RISING_ROWS = 10
 COINCIDENCES = 7.0
 
 
 def question_columns(rows: FrameRows, id: Any) -> str | None:
-    """What to warn of where columns seem to number the rows; None where none does, or `id` says which is which."""
+    """Return a warning if columns seem to number the rows; None if none does, or if `id` is given."""
     if id is False:
         return None
     names = list(range(rows.d)) if rows.columns is None else rows.columns
@@ -60,7 +60,7 @@ def question_columns(rows: FrameRows, id: Any) -> str | None:
 
 
 def question_labels(rows: FrameRows) -> str | None:
-    """What to warn of where labels that were read from a file come again; None where each names one row."""
+    """Return a warning if labels read from a file occur more than once, else None."""
     if rows.library is not None or not rows.labels or len(set(rows.labels)) == len(rows.labels):
         return None
     (label, count), *_ = Counter(rows.labels).most_common(1)
@@ -73,7 +73,7 @@ def question_labels(rows: FrameRows) -> str | None:
 
 
 def doubtful_columns(X: NDArray[Any], names: list[Any]) -> list[tuple[int, str]]:
-    """Positions of columns that seem to number the rows, with the reason.
+    """Return the positions of columns that seem to number the rows, with the reasons.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def doubtful_columns(X: NDArray[Any], names: list[Any]) -> list[tuple[int, str]]
 
 
 def is_name_of_an_id(name: Any) -> bool:
-    """Whether a column's name says that it names rows.
+    """Return whether the name of a column suggests that it has ids of rows.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Statistics of features over what was observed of them, wherever the rows lie.
+"""Statistics of features over their observed values, for rows in memory or not.
 
-Sums are made in one pass, in float64 and in units of every feature's own size, so that 1e300 and 1e-300 are numbers as
-any. Medians and quartiles are exact: see `quartiles`.
+Sums are computed in one pass, in float64 and in units of each feature's size, so that values such as 1e300 and 1e-300
+neither overflow nor underflow. Medians and quartiles are exact: see `quartiles`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Vector64 = NDArray[np.float64]
 
 
 class ColumnSums(NamedTuple):
-    """How often every feature was observed, its range, and its mean and squared deviations in a unit of its own."""
+    """The count, range, mean and sum of squared deviations of every feature, the last two in a unit of its own."""
 
     seen: Vector64
     low: Vector64
@@ -38,8 +38,8 @@ class ColumnSums(NamedTuple):
 
     @property
     def span(self) -> Vector64:
-        """From the lowest to the highest value."""
-        with np.errstate(over="ignore", invalid="ignore"):  # infinite for the largest numbers, and nothing observed
+        """The difference of the highest and lowest value."""
+        with np.errstate(over="ignore", invalid="ignore"):  # may be infinite, or nothing observed
             return self.high - self.low
 
     @property
@@ -49,7 +49,7 @@ class ColumnSums(NamedTuple):
 
     @property
     def sd(self) -> Vector64:
-        """The standard deviation, of all values and not of a sample."""
+        """The standard deviation of the values (not corrected for sampling)."""
         return np.asarray(np.sqrt(self.squares / np.maximum(self.seen, 1.0)) * self.unit)
 
 
@@ -71,7 +71,7 @@ def feature_sums(X: Array, start: int = 0) -> ColumnSums:
 
 
 def merge_sums(a: ColumnSums, b: ColumnSums) -> ColumnSums:
-    """Sums over two blocks, by the update of Chan, Golub and LeVeque, in the larger of two units."""
+    """Merge the sums over two blocks by the update of Chan, Golub and LeVeque, in the larger of the two units."""
     unit = np.maximum(np.where(a.seen > 0, a.unit, 0.0), np.where(b.seen > 0, b.unit, 0.0))
     unit = np.where(unit > 0, unit, 1.0)
     count = a.seen + b.seen
@@ -89,12 +89,12 @@ def merge_sums(a: ColumnSums, b: ColumnSums) -> ColumnSums:
 
 
 def quartiles(rows: RowTable, progress: bool | None = False) -> Vector64:
-    """Quartiles of the observed values of every feature, (3, d), exact: interpolated as NumPy does.
+    """Return exact quartiles of the observed values of every feature, (3, d), interpolated as by NumPy.
 
-    Whole columns are sorted in memory, as many at a time as fit. Rows outside memory are read once for every such
-    group of columns: once in all up to some gigabytes, and the more often the more there are.
+    Columns are sorted in memory, as many at a time as fit. Rows outside memory are read once for every such group of
+    columns: once for data of up to some gigabytes, more often for larger data.
     """
-    width = 3 * 8 * rows.n  # a column, the same as parts, and sorted
+    width = 3 * 8 * rows.n  # a column, its parts, and its sorted copy
     require(width, f"the {rows.n} values of one feature, to find their median", "use center='mean' and scale='sd'")
     budget = memory_limit() or max(available_bytes() // 4, width)
     found = np.full((len(QUARTERS), rows.d), np.nan)
@@ -108,7 +108,7 @@ def quartiles(rows: RowTable, progress: bool | None = False) -> Vector64:
 
 @dataclass(frozen=True)
 class SomeColumns:
-    """Some columns of every block, in NumPy and float64."""
+    """Takes some columns of every block, in NumPy and float64."""
 
     which: slice
 
@@ -118,14 +118,14 @@ class SomeColumns:
 
 
 def column_quantiles(values: Vector64, shares: tuple[float, ...]) -> Vector64:
-    """Quantiles of every column over what is not NaN; NaN where nothing is. `values` is sorted in place.
+    """Return quantiles of every column, ignoring NaN; NaN for a column of NaN. `values` is sorted in place.
 
     Examples
     --------
     >>> column_quantiles(np.array([[4.0, 1.0], [np.nan, 2.0], [2.0, 3.0]]), (0.5,))
     array([[3., 2.]])
     """
-    values.sort(axis=0)  # NaN comes last
+    values.sort(axis=0)  # NaN is sorted last
     last = np.sum(~np.isnan(values), axis=0) - 1
     every = np.arange(values.shape[1])
     found = []

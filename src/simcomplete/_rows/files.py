@@ -1,4 +1,4 @@
-"""Rows that are not in memory, opened: paths of `.npy` and `.zarr`, dask arrays, anything with slices of rows."""
+"""Open rows that are not in memory: paths of `.npy` and `.zarr`, dask arrays, anything with slices of rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns of pandas, polars and pyarrow, one by one: names, types, values; the three libraries differ only here."""
+"""Access to columns of pandas, polars and pyarrow frames; code that depends on the library is only here."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def dtype(X: Any, i: int) -> Any:
 
 
 def to_list(X: Any, i: int) -> list[Any]:
-    """The values of a column as Python has them."""
+    """Return the values of a column as Python objects."""
     found = column(X, i)
     return list(found.to_pylist() if _is_arrow(X) else found.tolist() if _is_pandas(X) else found.to_list())
 
 
 def kind(X: Any, i: int) -> str:
-    """What a column holds, by its type or, where that says nothing, by its values."""
+    """Return the kind of values in a column, by its type or, if that is too general, by its values."""
     found = kind_of_type(dtype(X, i))
     return kind_of_values(to_list(X, i)) if found == "object" else found
 
@@ -55,7 +55,7 @@ def header(X: Any) -> Any:
 
 
 def floats(X: Any, columns: list[Any], name: str, missing: str | None) -> NDArray[Any]:
-    """All columns as one array of float32, where all are that or smaller, else of float64."""
+    """Return all columns as one array: float32 if all have at most 32 bits, else float64."""
     types = list(X.schema.types if _is_arrow(X) else X.dtypes)
     plain = not _is_arrow(X) and all(
         str(one) in ("float64", "Float64", "float32", "Float32") if not _is_pandas(X) else isinstance(one, np.dtype)
@@ -83,7 +83,7 @@ def floats(X: Any, columns: list[Any], name: str, missing: str | None) -> NDArra
 
 
 def _not_either(X: Any, columns: list[Any], first: int) -> str:
-    """The other columns that are not numeric, so that they need not be found one by one."""
+    """Return the other columns that are not numeric, so that one message can name all."""
     others = [
         columns[j]
         for j in range(first + 1, len(columns))
@@ -100,7 +100,7 @@ def _floats(X: Any, i: int) -> NDArray[Any]:
         arrow = sys.modules["pyarrow"]
         if found.type == arrow.float16():  # older versions of pyarrow cannot cast it
             return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.float64)
-        # There is no cast from true and false to floats.
+        # pyarrow cannot cast booleans to floats.
         found = found.cast(arrow.uint8()) if found.type == arrow.bool_() else found
         return np.asarray(found.cast(arrow.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
     return np.asarray(found.cast(sys.modules["polars"].Float64).to_numpy(), dtype=np.float64)
@@ -109,7 +109,7 @@ def _floats(X: Any, i: int) -> NDArray[Any]:
 def split_index(X: Any) -> tuple[Any, Any, Any]:
     """The frame, its index and the name of that; None of frames that have none.
 
-    A table of pyarrow that was made of a pandas frame has the index among its columns, and a note which ones those are.
+    A pyarrow table made from a pandas frame has the index among its columns, and metadata that says which they are.
     """
     if _is_pandas(X):
         return X, X.index, X.index.name
@@ -127,7 +127,7 @@ def split_index(X: Any) -> tuple[Any, Any, Any]:
 
 
 def noted_index(schema: Any) -> list[int] | range | None:
-    """What pandas noted about its index in a schema of pyarrow: columns, a range that is not 0, 1, 2 ..., or None."""
+    """Return the index that pandas recorded in a pyarrow schema: columns, a range other than 0, 1, 2 ..., or None."""
     described = (schema.pandas_metadata or {}).get("index_columns", [])
     columns = [name for name in described if isinstance(name, str)]
     found = [i for i, name in enumerate(schema.names) if name in columns]
@@ -145,13 +145,13 @@ def index_level(X: Any, name: Any) -> Any:
 
 
 def is_numbered(X: Any) -> bool:
-    """Whether the rows of a frame are counted by pandas from 0, and not named."""
+    """Return whether pandas numbers the rows of a frame from 0, without labels."""
     index: Any = getattr(X, "index", None)
     return type(index).__name__ == "RangeIndex" and index.name is None and index.start == 0 and index.step == 1
 
 
 def has_named_index(X: Any) -> bool:
-    """Whether the index of a pandas frame says something of its rows: it has a name, or is not of whole numbers."""
+    """Return whether the index of a pandas frame has labels: it has a name, or is not of whole numbers."""
     if not _is_pandas(X):
         return False
     return any(name is not None for name in X.index.names) or getattr(X.index.dtype, "kind", "O") not in "iu"

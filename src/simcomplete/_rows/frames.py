@@ -1,7 +1,7 @@
 """Frames of pandas, polars, pyarrow and xarray as rows with labels and named columns.
 
-None of these libraries is imported: a frame is known by the module its type comes from. What is left are tables of
-this package and of other libraries that have `columns` and `to_numpy`.
+None of these libraries is imported: a frame is recognised by the module of its type. Other objects with `columns` and
+`to_numpy` are accepted too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LIBRARIES = ("pandas", "polars", "pyarrow", "xarray")
 
 
 class FrameRows(HeldRows):
-    """Rows of a frame.
+    """The rows of a frame, with their labels and column names.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class FrameRows(HeldRows):
     own_labels : bool
         Whether rows were named, and not numbered by pandas.
     index, label_name : optional
-        Labels of the rows as they came, and the name of the column, index or dimension they are from.
+        Labels of the rows as given, and the name of the column, index or dimension that has them.
     header : frame, optional
         The frame without rows and without the column of labels.
     dims : tuple or None
@@ -117,7 +117,7 @@ def read_frame(X: Any, name: str, id: Any = None, missing: str | None = None) ->
 
 
 def _chosen(X: Any, names: list[Any], id: Any, name: str) -> tuple[int | None, Any]:
-    """Which column `id` names (None where it is a level of the index), and what it holds."""
+    """Return the column that `id` names (None if it is a level of the index), and its values."""
     if names.count(id) > 1:
         raise InputError(f"{name}: id={id!r} names {names.count(id)} columns; rename them, or give labels=")
     if id in names:
@@ -167,7 +167,7 @@ def _from_xarray(X: Any, name: str, id: Any) -> FrameRows:
 
 
 def _from_table(X: Any, name: str, id: Any) -> FrameRows:
-    """A table of numbers of this package, or of a library with the habits of pandas."""
+    """Return the rows of a table of this package, or of a library whose frames are like those of pandas."""
     values = numeric(np.asarray(X.to_numpy()), name)
     columns = None if X.columns is None else list(X.columns)
     index = getattr(X, "index", None)

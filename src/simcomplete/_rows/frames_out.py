@@ -1,4 +1,4 @@
-"""Matrices as frames of the library that rows came in."""
+"""Return matrices as frames of the library of the input."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simcomplete._rows.table import RowTable
 
 
 def as_given(values: NDArray[Any], rows: RowTable, columns: RowTable) -> Any:
-    """A matrix of rows with columns as a frame like theirs; an array where neither came as a frame.
+    """Return a matrix as a frame of the same library as its rows or columns; as an array if neither was a frame.
 
     pandas and xarray have the labels on both axes; polars and pyarrow have a first column of labels, then one column
     per label. Rows without labels are numbered.

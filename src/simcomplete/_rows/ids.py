@@ -1,4 +1,4 @@
-"""Ids of rows that stay while others come and go: text or whole numbers, and how files and databases hold them."""
+"""Permanent ids of rows, for models whose rows change: text or whole numbers, and their form in files and databases."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 from simcomplete.errors import InputError
 
-LONGEST_ID = 1000  # characters
+LONGEST_ID = 1000  # longest id, in characters
 LARGEST_ID = 2**63 - 1
 RowId = str | int
 
 
 def checked_id(value: Any) -> RowId:
-    """An id as plain text or number, or an error that says what it may be.
+    """Return an id as plain text or number, or raise an error that says what it may be.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def checked_id(value: Any) -> RowId:
 
 
 def id_key(value: RowId) -> str:
-    """An id as text in which 7 and "7" differ: JSON.
+    """Return an id as JSON text, in which 7 and "7" differ.
 
     Examples
     --------
@@ -46,13 +46,13 @@ def id_key(value: RowId) -> str:
 
 
 def id_of_key(key: str) -> RowId:
-    """The id that `id_key` made text of."""
+    """Return the id from the text of `id_key`."""
     value: RowId = json.loads(key)
     return value
 
 
 def _encodes(text: str) -> bool:
-    """Whether text can be written to files: half of a surrogate pair cannot."""
+    """Return whether text can be encoded; half of a surrogate pair cannot."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Rows that are pictures: how high and how wide."""
+"""Height and width of images that are stored as rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from simcomplete.errors import InputError
 
 
 def image_shape(shape: Any, d: int) -> tuple[int, int]:
-    """Height and width of pictures of d pixels, checked; of a square where none are given.
+    """Return the checked height and width of images of d pixels; by default they are square.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""JSON that others may have written: its size is checked before it is read, and every error is one of ours."""
+"""Read JSON files from untrusted sources: the size is checked first, and every error is a FileFormatError."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from simcomplete._rows.budget import require
 from simcomplete.errors import FileFormatError
 
-# Python's objects take up to so many times the bytes of their text: "[],[],[]" does.
+# Parsed objects take up to so many times the bytes of their text, for example those of "[],[],[]".
 TIMES_ITS_TEXT = 40
 
 

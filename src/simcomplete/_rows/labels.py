@@ -1,4 +1,4 @@
-"""Labels of rows as users give them: text, whole numbers or dates, one per row, each once."""
+"""Checks of row labels: text, whole numbers or dates, one for each row, without duplicates."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import numpy as np
 from simcomplete._rows.cells import is_missing
 from simcomplete.errors import InputError
 
-DAY = re.compile(r"(\d{4}-\d\d-\d\d)[ T]00:00:00(?:\.0+)?")  # as datetime and numpy.datetime64 write midnight
+DAY = re.compile(r"(\d{4}-\d\d-\d\d)[ T]00:00:00(?:\.0+)?")  # midnight as written by datetime and by numpy.datetime64
 NAMES_OF_ROWS = (str, int, np.integer, datetime.date, np.datetime64, UUID)
 
 
 def checked_labels(values: Any, n: int, what: str) -> list[str]:
-    """Labels of n rows as text, or an error that says what is wrong with them.
+    """Return the labels of n rows as text, or raise an error that says what is wrong with them.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def checked_labels(values: Any, n: int, what: str) -> list[str]:
 
 
 def label_texts(index: Iterable[Any]) -> list[str]:
-    """Labels of an index as text; days without their midnight.
+    """Return the labels of an index as text; dates at midnight without the time.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def label_texts(index: Iterable[Any]) -> list[str]:
 
 
 def _without_midnight(labels: list[str]) -> list[str]:
-    """Dates alone, where all labels are days: as a file has them."""
+    """Leave out the time if all labels are dates at midnight."""
     days = [DAY.fullmatch(label) for label in labels[:1]]
     if not all(days):
         return labels
@@ -74,7 +74,7 @@ def _without_midnight(labels: list[str]) -> list[str]:
 
 
 def labels_of_both(labels: Any, n_candidates: int, n_queries: int) -> tuple[list[str] | None, list[str] | None]:
-    """Labels of candidates and of queries from a pair of which either may be None."""
+    """Return the labels of candidates and of queries from a pair; either may be None."""
     pair = isinstance(labels, (tuple, list)) and len(labels) == 2
     if not pair or any(isinstance(part, (*NAMES_OF_ROWS, bytes, float)) for part in labels):
         raise InputError(

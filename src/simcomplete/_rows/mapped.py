@@ -1,7 +1,7 @@
-"""Memory maps whose file is looked at before they are touched.
+"""Memory maps whose file is checked before they are read.
 
-A map of a file that was cut short ends the process at the first page that is not there any more. So the size of the
-file is compared with what the map needs whenever its rows are asked for: before every pass, and before every block.
+Reading a memory map beyond the end of a file that was truncated kills the process. So the size of the file is compared
+with that of the map whenever rows are read: before every pass, and before every block.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class MappedFile:
     needed: int
 
     def check(self) -> None:
-        """Raise where the file was cut short."""
+        """Raise FileFormatError if the file was truncated."""
         try:
             size = self.path.stat().st_size
-        except FileNotFoundError:  # removed: the map keeps what was there
+        except FileNotFoundError:  # the file was removed: the map keeps its contents
             return
         if size < self.needed:
             raise FileFormatError(
@@ -38,7 +38,7 @@ class MappedFile:
 
 
 def mapped_file(array: Any) -> MappedFile | None:
-    """Return the file that an array, or the array that it is a part of, is a map of; None where there is none.
+    """Return the file that an array, or its base array, is a map of; None for other arrays.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Columns of two frames matched by name."""
+"""Match the columns of two frames by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simcomplete.errors import InputError
 
 
 def in_order_of(rows: RowTable, asked: FrameRows, name: str) -> FrameRows:
-    """A frame with its columns in the order of the columns of other rows; by position where either has no names."""
+    """Return a frame with its columns in the order of those of `rows`; unchanged if either has no column names."""
     if isinstance(rows, FrameRows):
         _refuse_turned(rows.dims, asked.dims, name)
     own, wanted = asked.columns, rows.columns
@@ -37,6 +37,6 @@ def in_order_of(rows: RowTable, asked: FrameRows, name: str) -> FrameRows:
 
 
 def _refuse_turned(wanted: tuple[Any, Any] | None, own: tuple[Any, Any] | None, name: str) -> None:
-    """Refuse rows of xarray that are the dimension which the columns of the others are."""
+    """Refuse transposed rows of xarray: those whose dimension is that of the other's columns."""
     if own is not None and wanted is not None and (own[0] == wanted[1] or own[1] == wanted[0]):
         raise InputError(f"{name} have the dimensions {own} and candidates {wanted}; transpose one: .transpose()")

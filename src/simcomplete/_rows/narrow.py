@@ -1,12 +1,12 @@
-"""Rows in float32, to tell quickly which few of them can be among the best; those are then compared in float64.
+"""A fast search in float32 for the few rows that can be among the best, which are then compared in float64.
 
-A product of float32 rows reads half as much and is twice as fast. How far it can be from the exact one is known:
-casting two rows and summing m products in any order errs by at most (m + 2) 2^-24 of the product of their lengths
-(Higham, Accuracy and Stability of Numerical Algorithms, section 3.1), numbers that vanish in float32 apart. So rows
-that come out below the k-th best by more than twice that cannot be among the k best.
+A product of float32 rows reads half as much and is twice as fast. Its error is bounded: casting two rows and summing m
+products in any order errs by at most (m + 2) 2^-24 times the product of their lengths (Higham, Accuracy and Stability
+of Numerical Algorithms, section 3.1), except for underflow. So rows whose result is below the k-th best by more than
+twice that bound cannot be among the k best.
 
-Of wide rows, an outline is compared before: their parts along a few directions, in which most of their lengths lie. The
-rest of a product is at most the product of the lengths that are left.
+For wide rows, an outline is compared first: their components along a few directions that contain most of their length.
+The rest of a product is at most the product of the lengths of the remainders.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from numpy.typing import NDArray
 
 from simcomplete._rows.budget import row_blocks
 
-BLOCK = 8192  # rows whose features lie side by side
-ROUNDING = 2.0**-24  # of float32, relative
-FRAIL = 1e-15  # numbers other than 0 that are smaller: their squares may vanish
-FEW = 2  # vectors multiplied one by one: for so few, BLAS takes longer to arrange a block than to read it
-WIDEST = 2**18  # features; of more, the bound would be no use
-DIRECTIONS = 64  # of an outline
-WIDE = 256  # features from which one is made
-SAMPLE = 256  # rows, evenly spaced, whose main directions are taken
-CLEAR = 16  # an outline is of use where it leaves at most 1 / CLEAR of the rows
-UNEXACT = 1e-12  # of squared lengths: more than rounding in float64 leaves
+BLOCK = 8192  # rows per block, stored feature by feature
+ROUNDING = 2.0**-24  # relative rounding error of float32
+FRAIL = 1e-15  # squares of smaller numbers may underflow
+FEW = 2  # up to so many vectors are multiplied singly: BLAS would take longer to pack a block than to read it
+WIDEST = 2**18  # largest number of features; with more, the bound is too wide to be useful
+DIRECTIONS = 64  # directions of an outline
+WIDE = 256  # number of features from which an outline is made
+SAMPLE = 256  # evenly spaced rows that determine the directions
+CLEAR = 16  # an outline is useful if it leaves at most 1 / CLEAR of the rows
+UNEXACT = 1e-12  # share of squared lengths, above rounding errors in float64
 Single = NDArray[np.float32]
 
 
 def slack(m: int) -> float:
-    """How far a product of two unit rows in float32, over m features, can be from the exact one.
+    """Return a bound on the error of a product of two unit rows over m features in float32.
 
     Examples
     --------
@@ -44,13 +44,13 @@ def slack(m: int) -> float:
 
 
 def exact_products(rows: NDArray[np.float64], u: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Products with one vector, each summed by itself: the same digits whatever other rows there are."""
+    """Return products with one vector, each summed by itself, so that they do not depend on the other rows."""
     return np.asarray(np.sum(rows * u, axis=1))
 
 
 @dataclass(frozen=True)
 class NarrowRows:
-    """Rows of length at most 1 in float32, features one after the other.
+    """Rows of length at most 1 in float32, stored feature by feature.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class NarrowRows:
     blocks : list of array of shape (d, at most BLOCK)
         The rows in float32.
     frail : array of int
-        Rows with numbers so small that their squares may vanish in float32, rising.
+        Rows with numbers so small that their squares may underflow in float32, ascending.
     """
 
     exact: NDArray[np.float64]
@@ -83,7 +83,7 @@ class NarrowRows:
         return (len(self.exact), int(self.exact.shape[1]))
 
     def products(self, U: Single) -> Single:
-        """Products of all rows with vectors, (vectors, rows)."""
+        """Return products of all rows with vectors, (vectors, rows)."""
         found = np.empty((len(U), len(self.exact)), dtype=np.float32)
         for i, block in enumerate(self.blocks):
             out = found[:, i * BLOCK : i * BLOCK + block.shape[1]]
@@ -97,11 +97,11 @@ class NarrowRows:
     def nearest(
         self, u: NDArray[np.float64], k: int, bounds: tuple[float, float] = (-np.inf, np.inf)
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Positions and products, clipped, of the `k` rows with the largest, best first, ties by lower position."""
+        """Return positions and clipped products of the `k` rows with the largest, best first, ties by position."""
         ids, scores = np.empty((len(u), k), dtype=np.int64), np.empty((len(u), k))
         for part in row_blocks(len(u), 12 * len(self.exact)):
             length = np.sqrt(np.sum(u[part] ** 2, axis=1))
-            points = length > 1e-150  # shorter vectors are compared with all rows, or, of length 0, with none
+            points = length > 1e-150  # very short vectors are compared with all rows, those of length 0 with none
             direction = np.where(points[:, None], u[part] / np.where(points, length, 1.0)[:, None], 0.0)
             for i, some in enumerate(self._possible(direction, k), start=part.start):
                 if not u[i].any():
@@ -115,7 +115,7 @@ class NarrowRows:
         return ids, scores
 
     def _possible(self, directions: NDArray[np.float64], k: int) -> list[NDArray[np.int64]]:
-        """Rows that can be among the k with the largest products with unit vectors, rising; for zeros, any."""
+        """Return the rows that can be among the k with the largest products with unit vectors, ascending."""
         n, d = self.shape
         if d >= WIDE and k * CLEAR <= n:
             found = self.outline.possible(self.exact, directions, k, 3 * slack(d))
@@ -128,22 +128,22 @@ class NarrowRows:
 
     @cached_property
     def outline(self) -> Outline:
-        """Parts of the rows along a few directions."""
+        """Components of the rows along a few directions."""
         return Outline.of(self.exact)
 
 
 @dataclass(frozen=True)
 class Outline:
-    """Parts of unit rows along orthonormal directions, and how long the rest is.
+    """Components of unit rows along orthonormal directions, and the lengths of the remainders.
 
     Attributes
     ----------
     basis : array of shape (d, r)
         Directions.
     parts : array of shape (r, n)
-        Rows along them, in float32.
+        Components of the rows, in float32.
     rest : array of shape (n,)
-        Lengths of the remainders, at least.
+        Upper bounds of the lengths of the remainders.
     """
 
     basis: NDArray[np.float64]
@@ -165,7 +165,7 @@ class Outline:
     def possible(
         self, rows: NDArray[np.float64], directions: NDArray[np.float64], k: int, gap: float
     ) -> list[NDArray[np.int64]]:
-        """Rows whose products can be as large as the k-th largest of some, for every direction; `gap` for rounding."""
+        """Return the rows whose products can reach the k-th largest for a direction; `gap` allows for rounding."""
         along = directions @ self.basis
         rest = np.sqrt(_remainder(1.0, along)).astype(np.float32)
         found = []
@@ -181,7 +181,7 @@ def _remainder(squares: NDArray[np.float64] | float, along: NDArray[np.float64])
 
 
 def close(rough: Single, k: int, gap: float) -> NDArray[np.int64]:
-    """Positions of values at most `gap` below the k-th largest, rising.
+    """Return the positions of values at most `gap` below the k-th largest, ascending.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Files of NumPy (`.npy`): headers that are not trusted, and rows that are read through the file.
+"""Files of NumPy (`.npy`): headers that are checked before use, and rows that are read without a memory map.
 
-A header is text that anyone can write. Its length is checked before it is read, and its shape and type before anything
-is allocated for them. Rows are read through the file and not through a map of it: a mapped file that is cut short under
-its reader ends the program without a word, and pages of a map count as memory.
+A header is text that anyone can write. Its length is checked before it is read, and its shape and type before memory is
+allocated. Rows are read from the file and not through a memory map: if a mapped file is truncated while it is read, the
+process is killed, and pages of a map count as memory.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 
 from simcomplete.errors import FileFormatError, InputError
 
-# By version: the bytes of the number that says how long the header is, and NumPy's reader of it.
+# By version: the bytes of the number that has the length of the header, and NumPy's function that reads the header.
 LENGTH_BYTES = {(1, 0): 2, (2, 0): 4, (3, 0): 4}
 PREFIX_BYTES = len(npy.MAGIC_PREFIX) + 2
-# NumPy itself reads no longer header, but reads it before it looks at the length.
+# NumPy refuses longer headers too, but only after reading them.
 MAX_HEADER_BYTES = 10_000
 
 
 class NpyHeader(NamedTuple):
-    """What a header says, and the position of the first value."""
+    """The contents of a header, and the position of the first value."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -41,9 +41,9 @@ class NpyHeader(NamedTuple):
 
 
 def read_header(stream: IO[bytes], path: Path, *, any_type: bool = False) -> NpyHeader:
-    """Read and check the header of a `.npy`; the stream is at the values afterwards.
+    """Read and check the header of a `.npy` file; the stream is left at the first value.
 
-    Python objects are refused, except where `any_type` says that only the header is of interest.
+    Arrays of Python objects are refused, unless `any_type` says that only the header is needed.
 
     Examples
     --------
@@ -65,13 +65,13 @@ def read_header(stream: IO[bytes], path: Path, *, any_type: bool = False) -> Npy
             "write the .npy file again"
         )
     text = stream.read(length)
-    # Read as version 1 or 2: version 3 differs in the encoding only, for names of fields, which a table has none of.
+    # Version 3 is read as version 2: it differs only in the encoding of field names, which a table does not have.
     head = npy.MAGIC_PREFIX + bytes((1, 0)) + length.to_bytes(2, "little") + text
     try:
         whole = io.BytesIO(head)
         npy.read_magic(whole)
         shape, fortran, dtype = npy.read_array_header_1_0(whole)
-    except Exception as error:  # NumPy hands the text to Python's own parser, which raises a dozen kinds of errors
+    except Exception as error:  # NumPy calls Python's parser, which raises many kinds of errors
         raise FileFormatError(
             f"{path}: is truncated or damaged, or its header is not one of NumPy ({_reason(error)}); "
             "write the .npy file again"
@@ -89,7 +89,7 @@ def _reason(error: Exception) -> str:
 
 
 class NpyFile:
-    """Rows of a two-dimensional `.npy`; header and size are looked at again with every block, so a change is noticed.
+    """Rows of a two-dimensional `.npy`; header and size are checked again for every block, so a change is noticed.
 
     Examples
     --------
@@ -131,7 +131,7 @@ class NpyFile:
             ) from error
 
     def _checked(self, stream: IO[bytes]) -> NpyHeader:
-        """Read the header, and compare what it claims with the size of the file."""
+        """Read the header, and compare it with the size of the file."""
         found = read_header(stream, self.path)
         if found.fortran and len(found.shape) > 1:
             raise InputError(f"{self.path} is stored by columns; rows are read: save np.ascontiguousarray(X) instead")

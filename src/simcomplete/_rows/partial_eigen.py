@@ -1,4 +1,4 @@
-"""Some eigenpairs of a symmetric matrix, also where LAPACK's routine for some of them gives up."""
+"""Some eigenpairs of a symmetric matrix, also if LAPACK's routine for a part of the spectrum fails."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def eigenpairs_of(
     *,
     check_finite: bool = True,
 ) -> tuple[Vector, Matrix]:
-    """Eigenpairs by position from the smallest on, ends included, or by value, above the first and up to the last.
+    """Return eigenpairs by position (from the smallest, inclusive), or by value (above the first, up to the last).
 
-    LAPACK's `syevr` ends with an internal error for a few matrices, mostly with eigenvalues that are equal up to
+    LAPACK's `syevr` fails with an internal error for a few matrices, mostly with eigenvalues that are equal up to
     rounding; then all pairs are computed by another routine.
 
     Examples

@@ -1,7 +1,7 @@
-"""Passes over many rows: sums of something over blocks, or a new row for every row.
+"""Passes over many rows in blocks, which sum something over the blocks or compute a new row for every row.
 
-What is done with a block is a small object that can be sent elsewhere, so that a table whose rows are spread over
-machines can do the same work where they are. These are the passes over rows that are read here.
+The work on a block is a small object that can be serialised, so that a table whose rows are spread over machines can
+do it where the rows are. This module has the passes over rows that are read in this process.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from simcomplete._rows.xp import Array, astype, is_numpy, zeros
 Part = TypeVar("Part")
 Work = Callable[[Array, int], Part]  # rows, and the position of the first
 
-# Makes a table of a shape and type to write rows into, in order; None for an array in memory.
+# Makes a table of a given shape and type, into which rows are written in order; None for an array in memory.
 Target = Callable[[tuple[int, int], Any], Any] | None
 
 
@@ -34,7 +34,7 @@ def fold(
     label: str,
     progress: bool | None = None,
 ) -> Part:
-    """Merge what `work` makes of every block of rows; the order of merging is that of the rows.
+    """Apply `work` to every block of rows, and merge the results in the order of the rows.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def stacked(
     target: Target = None,
     dtype: Any = None,
 ) -> Array:
-    """What `work` makes of every row, and the rows `below` under them: in a new array, or where `target` makes one."""
+    """Apply `work` to all blocks, and return its rows with the rows `below` under them, in an array or a `target`."""
     n, dtype = int(source.shape[0]), below.dtype if dtype is None else dtype
     shape = (n + int(below.shape[0]), int(below.shape[1]))
     V = zeros(below, shape, dtype) if target is None else target(shape, dtype)
@@ -75,7 +75,7 @@ def fill_array(
     label: str,
     progress: bool | None = None,
 ) -> None:
-    """Write what `work` makes of every block of rows into the same rows of `target`."""
+    """Write the result of `work` for every block into the same rows of `target`."""
     for rows, made in _worked(source, work, bytes_per_row, label, progress):
         target[rows, :] = astype(made, target.dtype)
 
@@ -83,15 +83,15 @@ def fill_array(
 def _worked(
     source: Array, work: Work[Part], bytes_per_row: int, label: str, progress: bool | None
 ) -> Iterator[tuple[slice, Part]]:
-    """What `work` makes of every block, in order.
+    """Yield the results of `work` for all blocks, in order.
 
-    In NumPy as many blocks are worked on at once as BLAS may have threads, each with one: products alone would leave
-    the other cores waiting while rows are scaled. Blocks are read one after the other, and shared out so that all of
-    them together take what one was to take.
+    With NumPy, as many blocks are processed at once as BLAS may have threads, with one BLAS thread each: otherwise the
+    other cores would wait while rows are scaled. Blocks are read one after the other, and are so small that all blocks
+    in process together take the memory of one.
     """
     n, threads = int(source.shape[0]), 1
     blocks = row_blocks(n, bytes_per_row, like=source)
-    if len(blocks) > 1 and is_numpy(source[:1, :]):  # asking for the threads takes longer than a small block
+    if len(blocks) > 1 and is_numpy(source[:1, :]):  # counting the threads takes longer than a small block
         threads = _threads()
         blocks = row_blocks(n, bytes_per_row * threads, like=source)
     if threads == 1 or len(blocks) < 2 * threads:
@@ -113,5 +113,5 @@ def _worked(
 
 
 def _threads() -> int:
-    """Threads that NumPy's products may have, here and now."""
+    """Return the number of threads that NumPy's products may use at present."""
     return min((pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"), default=1)

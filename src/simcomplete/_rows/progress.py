@@ -1,11 +1,11 @@
-"""One line of progress for a whole call, with one estimate of what is left.
+"""One progress line for a whole call, with one estimate of the remaining time.
 
 It shows on a terminal and in a notebook, appears after two seconds, and goes away when the work is done.
 `progress=False` silences it, `progress=True` shows it anywhere.
 
-The outermost call opens the bar with `one_bar`. Loops inside it, which `track` goes through, have a part of it each:
-with `share` as much of what is left as they say, within `expect` as much as each other, else half of what is left. A
-loop inside a loop has a part of what one round of the outer one has. So the bar is one, and never goes back.
+The outermost call opens the bar with `one_bar`. Each loop inside it, run by `track`, has a part of the bar: with
+`share` the given share of what is left, within `expect` equal parts, else half of what is left. A loop inside a loop
+has a part of one round of the outer loop. So there is one bar, and it never goes back.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from typing import Any, NamedTuple, TextIO, TypeVar
 PATIENCE = 2.0  # seconds of silence before the first line
 REDRAW = 0.1  # seconds between two lines
 WIDTH = 24
-UNKNOWN = 20  # rounds after which a loop without a known end has half of its part
+UNKNOWN = 20  # rounds after which a loop of unknown length has filled half of its part
 
 Item = TypeVar("Item")
 Clock = Callable[[], float]
 
 
 class Span(NamedTuple):
-    """What of the bar is still to be given to loops, and to how many of them; None where nobody knows."""
+    """The part of the bar that is still to be given to loops, and to how many; None if unknown."""
 
     low: float
     high: float
@@ -37,7 +37,7 @@ class Span(NamedTuple):
 
 
 class Bar:
-    """The bar of a call: how far it is, and where the loops that come next are in it."""
+    """The bar of a call: its position, and the parts left for the next loops."""
 
     def __init__(self, show: Callable[[str], object], patience: float, clock: Clock) -> None:
         self.span, self.share = Span(0.0, 1.0), 0.0
@@ -46,7 +46,7 @@ class Bar:
         self._drawn = False
 
     def reach(self, share: float, label: str) -> None:
-        """Be at least so far; draw the line where it is time to."""
+        """Move the bar to at least this share; redraw the line if it is due."""
         self.share = max(self.share, min(share, 1.0))
         now = self._clock()
         if now - self._began >= self._patience and (not self._drawn or now - self._last >= REDRAW):
@@ -54,7 +54,7 @@ class Bar:
             self._drawn, self._last = True, now
 
     def close(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         if self._drawn:
             self._show("")
 
@@ -70,7 +70,7 @@ def one_bar(
     patience: float = PATIENCE,
     clock: Clock | None = None,
 ) -> Iterator[None]:
-    """Open the bar of a call; inside another call's, there is nothing to open.
+    """Open the bar of a call; within another call, do nothing.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def one_bar(
     patience : float
         Seconds before the line appears.
     clock : callable
-        Tells the time in seconds.
+        Returns the time in seconds.
     """
     before = BAR.get()
     if before is not None or not shown(progress, stream):
@@ -99,7 +99,7 @@ def one_bar(
 
 @contextmanager
 def expect(loops: int) -> Iterator[None]:
-    """Give each of about so many loops the same part of what is left of the bar; without a bar, do nothing."""
+    """Give each of about `loops` loops an equal part of the rest of the bar; without a bar, do nothing."""
     bar = BAR.get()
     if bar is None:
         yield
@@ -114,7 +114,7 @@ def expect(loops: int) -> Iterator[None]:
 
 @contextmanager
 def part_of_bar(label: str, share: float | None = None) -> Iterator[Callable[[float, float], None]]:
-    """Take a part of the open bar; gives what to call with where one is within it, from 0 to 1, and where next."""
+    """Take a part of the open bar; return a function that sets the position within the part, now and next."""
     bar = BAR.get()
     if bar is None:
         yield lambda now, then: None
@@ -130,7 +130,7 @@ def part_of_bar(label: str, share: float | None = None) -> Iterator[Callable[[fl
     try:
         yield tell
     finally:
-        # Should more loops come than were expected, the last ones share what is left: no bar stands at its end.
+        # If there are more loops than expected, the last ones share the rest, so that the bar is never full too early.
         bar.span = Span(end, high, None if loops is None else max(loops - 1, 2))
         bar.reach(end, label)
 
@@ -147,24 +147,24 @@ def track(
     patience: float = PATIENCE,
     clock: Clock | None = None,
 ) -> Iterator[Item]:
-    """Go through `items` and show how far one is.
+    """Iterate over `items` and show progress.
 
     Parameters
     ----------
     items : iterable
-        What to go through.
+        The items.
     label : str
-        What is being done, for the line.
+        What is being done, for the progress line.
     progress : bool, optional
         None shows the line on a terminal and in a notebook, True always, False never.
     total : int, optional
-        How many items there are, where `items` does not tell.
+        Number of items, if `items` has no length.
     weights : sequence of float, optional
         How long each item takes, in any unit; the same unless given.
     share : float, optional
-        How much of what is left of the bar of the call is this loop's.
+        This loop's share of the rest of the call's bar.
     stream, patience, clock : optional
-        As in `one_bar`, for a loop that is not inside another's.
+        As in `one_bar`, for a loop without an open bar.
 
     Yields
     ------
@@ -189,29 +189,29 @@ def track(
 
 
 def _done(count: int, total: int | None, weights: Sequence[float] | None) -> float:
-    """How much of a loop is done after so many rounds; one without a known end comes ever nearer to it."""
+    """Return the share of a loop that is done; without a known length it approaches 1."""
     if weights is not None and sum(weights) > 0:
         return min(sum(weights[:count]) / sum(weights), 1.0)
     return min(count / total, 1.0) if total else count / (count + UNKNOWN)
 
 
 def shown(progress: bool | None, stream: TextIO | None = None) -> bool:
-    """Whether progress is to be shown: as asked, or where there is a terminal or a notebook."""
+    """Return whether to show progress: as asked, or by default on a terminal or in a notebook."""
     if progress is not None:
         return progress
     return (sys.stderr if stream is None else stream).isatty() or (stream is None and notebook())
 
 
 def notebook() -> bool:
-    """Whether this runs in a Jupyter kernel; imports nothing."""
+    """Return whether this runs in a Jupyter kernel, without importing anything."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return "ipykernel" in sys.modules and hasattr(shell, "kernel")
 
 
 def in_notebook() -> Callable[[str], object]:
-    """Show lines in one place below the cell, each instead of the one before."""
+    """Return a function that shows lines below the cell, each replacing the one before."""
     handle: Any = import_module("IPython.display").DisplayHandle()
-    ways = [handle.display, handle.update]  # the first time, and from then on
+    ways = [handle.display, handle.update]  # shown the first time, updated from then on
 
     def show(text: str) -> None:
         ways[0]({"text/plain": text}, raw=True)
@@ -221,12 +221,12 @@ def in_notebook() -> Callable[[str], object]:
 
 
 def in_stream(stream: TextIO) -> Callable[[str], object]:
-    """Show lines on a terminal or in a plain console, each over the one before: no console needs to know more."""
+    """Return a function that shows lines in a terminal or plain console, each overwriting the one before."""
     before = 0
 
     def show(text: str) -> None:
         nonlocal before
-        text = text[: shutil.get_terminal_size().columns - 1]  # one that is wrapped could not be written over
+        text = text[: shutil.get_terminal_size().columns - 1]  # a wrapped line could not be overwritten
         stream.write("\r" + text.ljust(before) + ("" if text else "\r"))
         stream.flush()
         before = len(text)

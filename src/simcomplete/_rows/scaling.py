@@ -1,6 +1,6 @@
-"""Features on a common footing: a centre taken off and a scale divided by, learnt once and kept for new rows.
+"""Centring and scaling of features, learnt once and applied to new rows in the same way.
 
-`features` has the statistics, in one pass over rows that may lie anywhere.
+The statistics are computed in `features`, in one pass over the rows.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from simcomplete.errors import InputError
 Center = Literal["mean", "median"] | None
 Scale = Literal["sd", "robust"] | None
 CENTERS, SCALES = ("mean", "median"), ("sd", "robust")
-NORMAL_IQR = 1.3489795003921634  # between the quartiles of a normal distribution, in standard deviations
-AT_ONCE = 2**20  # values that are summed in one block: their last digits decide in what order rows are drawn
-ROUNDING = 8.0  # times the precision of the numbers: a feature that varies by less is constant
+NORMAL_IQR = 1.3489795003921634  # distance of the quartiles of a normal distribution, in standard deviations
+AT_ONCE = 2**20  # up to so many values are summed in one block, so that random draws do not depend on rounding
+ROUNDING = 8.0  # a feature that varies by less than this times the precision of its numbers is constant
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureScaling:
-    """What was taken off every feature, and what it was divided by: ``(x - offset) / divisor``.
+    """What is subtracted from every feature, and what it is divided by: ``(x - offset) / divisor``.
 
     Attributes
     ----------
     center, scale : str or None
         What was asked for: "mean" or "median", "sd" or "robust".
     offset, divisor : array of shape (d,)
-        As learnt. A feature that is constant, or that no row has, has the divisor 1, and one that no row has the
+        As learnt. A feature that is constant or never observed has the divisor 1; one that is never observed has the
         offset 0.
 
     Examples
@@ -53,12 +53,12 @@ class FeatureScaling:
     divisor: Vector64
 
     def __call__(self, X: Array) -> Array:
-        """Rows of the same features, in float64; NaN stays."""
+        """Transform rows with the same features; NaN stays NaN."""
         xp = namespace(X)
         offset, divisor = (like(v, X, xp.float64) for v in (self.offset, self.divisor))
         with np.errstate(over="ignore"):  # refused below
             changed = (astype(X, xp.float64) - offset) / divisor
-        # What is in single precision is so again afterwards.
+        # The precision of the input is kept.
         lost = xp.abs(changed) > float(xp.finfo(X.dtype).max if xp.isdtype(X.dtype, "real floating") else np.inf)
         if bool(xp.any(lost)):
             i, j = np.argwhere(to_numpy(lost))[0]
@@ -70,7 +70,7 @@ class FeatureScaling:
         return changed
 
     def of(self, rows: RowTable) -> RowTable:
-        """Rows of a table, changed: a copy of rows in memory; others, mapped files too, when they are read."""
+        """Transform the rows of a table: rows in memory are copied; others, and memory maps, are changed when read."""
         held = rows.held
         if held is None or memory_map_under(held) is not None:
             return ChangedRows(rows, self)
@@ -81,17 +81,17 @@ class FeatureScaling:
         return HeldRows(made, rows.labels)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON; `scaling_from_dict` brings it back."""
+        """Return plain values for JSON; `scaling_from_dict` reverses this."""
         return {**self.asked, "offset": self.offset.tolist(), "divisor": self.divisor.tolist()}
 
     @property
     def asked(self) -> dict[str, Any]:
-        """The two words, as they are recorded among the parameters."""
+        """The two settings, as recorded among the parameters."""
         return {"center": self.center, "scale": self.scale}
 
 
 def scaling_from_dict(facts: dict[str, Any]) -> FeatureScaling:
-    """Bring back what `FeatureScaling.as_dict` gave."""
+    """Make a `FeatureScaling` from the values of its `as_dict`."""
     check_scaling(facts["center"], facts["scale"])
     offset, divisor = (np.array(facts[name], dtype=np.float64) for name in ("offset", "divisor"))
     if offset.ndim != 1 or offset.shape != divisor.shape or not np.isfinite(offset).all() or not (divisor > 0).all():
@@ -100,21 +100,21 @@ def scaling_from_dict(facts: dict[str, Any]) -> FeatureScaling:
 
 
 def check_scaling(center: Any, scale: Any) -> None:
-    """Refuse words there are not."""
+    """Refuse unknown settings."""
     for name, value, words in (("center", center, CENTERS), ("scale", scale, SCALES)):
         if value is not None and not (isinstance(value, str) and value in words):
             raise InputError(f"{name}={value!r} is unknown; use {words[0]!r}, {words[1]!r} or None", about=(name,))
 
 
 def learn_scaling(rows: RowTable, center: Center, scale: Scale, progress: bool | None = False) -> FeatureScaling:
-    """Learn centres and scales of features from what was observed of them.
+    """Learn centres and scales of features from their observed values.
 
     Parameters
     ----------
     rows : RowTable
         NaN where a value is missing. They are read once, and once more for medians and quartiles.
     center : {"mean", "median"} or None
-        What to take off.
+        What to subtract.
     scale : {"sd", "robust"} or None
         What to divide by: the standard deviation, or the distance of the quartiles over that of a normal distribution
         of standard deviation 1. Where the quartiles are equal and the feature is not constant, its standard deviation.
@@ -130,21 +130,21 @@ def learn_scaling(rows: RowTable, center: Center, scale: Scale, progress: bool |
     quarters = quartiles(rows, progress) if center == "median" or scale == "robust" else None
     if center is not None:
         offset = sums.middle if quarters is None or center == "mean" else quarters[1]
-        # Exactly, where there is nothing else: sums of equal numbers are not exact.
+        # The mean of a constant feature is set exactly, because sums of equal numbers are not exact.
         offset = np.where(sums.low == sums.high, sums.low, np.where(sums.seen > 0, offset, 0.0))
     if scale is not None:
         divisor = sd
         if scale == "robust" and quarters is not None:
             distance = quarters[2] / NORMAL_IQR - quarters[0] / NORMAL_IQR
             divisor = np.where(distance > 0, distance, sd)
-        # Of what is constant up to rounding, that must not become large beside other features.
+        # Rounding errors of a constant feature must not be scaled up to the size of other features.
         still = np.where(sums.low == sums.high, 1.0, np.maximum(sums.size, 1.0))
         divisor = np.where(constant | (divisor == 0), np.where(sums.seen > 0, still, 1.0), divisor)
     return FeatureScaling(center, scale, offset, divisor)
 
 
 def _sums(rows: RowTable, progress: bool | None) -> ColumnSums:
-    """Sums over all rows: of few rows at once, wherever they lie, so that their last digits are the same."""
+    """Return sums over all rows; small tables are summed at once, with the same rounding wherever they are."""
     if rows.n * rows.d <= AT_ONCE:
         return feature_sums(np.array(to_numpy(rows.whole()), order="C", copy=None))
     return rows.fold(feature_sums, merge_sums, bytes_per_row=6 * 8 * rows.d, label="features", progress=progress)

@@ -1,6 +1,6 @@
-"""A table written row by row to a file, whole or not at all: for a factor that need not be held in memory.
+"""Write a table to a file block by block, whole or not at all, so that a factor need not be held in memory.
 
-Rows are written through the file and never through a map of it: a full disk is then an error, not a crash.
+Rows are written with file operations and not through a memory map, so that a full disk is an error, not a crash.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from simcomplete._rows.xp import to_numpy
 from simcomplete._rows.zarr_files import opened_zarr
 from simcomplete.errors import InputError, optional
 
-CHUNK = 2**24  # bytes in a chunk of a zarr array, before it is packed
+CHUNK = 2**24  # bytes in a chunk of a zarr array, before compression
 
 
 class Output:
-    """A `.npy` or `.zarr` that will be at `path` once everything is written; nothing is there before.
+    """A `.npy` or `.zarr` that appears at `path` once everything is written.
 
     Examples
     --------
@@ -64,11 +64,11 @@ class Output:
 
     @property
     def written(self) -> bool:
-        """Whether all rows of a table were."""
+        """Whether all rows of a table were written."""
         return self._rows is not None and self._rows.at == self._rows.shape[0]
 
     def table(self, shape: tuple[int, int], dtype: Any) -> _RowWriter:
-        """Make the table; its rows are written by assignment to slices, in order. A second one takes its place."""
+        """Make the table; its rows are written by assignment to slices, in order. A second table replaces the first."""
         self._clear()
         self._needed = math.prod(shape) * np.dtype(dtype).itemsize
         if self.path.suffix == ".zarr":
@@ -83,7 +83,7 @@ class Output:
         return self._rows
 
     def _clear(self) -> None:
-        """Remove what another method began to write before it failed."""
+        """Remove what a method that failed has begun to write."""
         if self._stream is not None:
             self._stream.close()
         if self.draft.is_dir():
@@ -91,7 +91,7 @@ class Output:
         self.draft.unlink(missing_ok=True)
 
     def copy(self, table: Any, progress: bool | None = None) -> None:
-        """Write a whole table, block by block; one of dask to a .zarr by its workers."""
+        """Write a whole table, block by block; workers write a dask array to a .zarr."""
         if isinstance(table, DaskRows) and self.path.suffix == ".zarr":
             self._clear()
             base = table.base.rechunk({0: "auto", 1: -1})
@@ -104,7 +104,7 @@ class Output:
             target[rows, :] = to_numpy(table[rows, :])
 
     def read(self, where: Path) -> Any:
-        """Open what was written, under its temporary or its final name, without reading it."""
+        """Open the written table, under its temporary or final name, without reading it."""
         if self._stream is not None and not self._stream.closed:
             self._stream.flush()
             os.fsync(self._stream.fileno())
@@ -112,20 +112,20 @@ class Output:
 
 
 def new_zarr(path: Path, shape: tuple[int, ...], dtype: Any, chunks: tuple[int, ...]) -> Any:
-    """Make a zarr array of which every chunk is written: one that is not there is then one that was lost."""
+    """Make a zarr array of which every chunk is written, so that a missing chunk means lost data."""
     zarr = optional("zarr", extra="dask", purpose="writing a .zarr")
     every = {"write_empty_chunks": True}
     return zarr.create_array(str(path), shape=shape, dtype=np.dtype(dtype), chunks=chunks, config=every)
 
 
 def write_npy_header(stream: Any, shape: tuple[int, ...], dtype: Any) -> None:
-    """Write the head of a `.npy`; the values follow, row by row."""
+    """Write the header of a `.npy`; the values follow, row by row."""
     header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_2_0(stream, header)
 
 
 class _RowWriter:
-    """Rows written one after the other."""
+    """A writer of rows in order."""
 
     def __init__(
         self, write: Callable[[slice, NDArray[Any]], Any], dtype: np.dtype[Any], shape: tuple[int, int]
@@ -142,7 +142,7 @@ class _RowWriter:
 
 
 class _ChunkWriter:
-    """Rows gathered until a chunk is whole: one that is written in parts is unpacked and packed again each time."""
+    """Collects rows until a chunk is complete, because a chunk written in parts is compressed again each time."""
 
     def __init__(self, made: Any) -> None:
         self.made, self.done, self.full = made, 0, 0

@@ -1,4 +1,4 @@
-"""Rows of something outside memory: what is read is checked then and there, so that no pass is made for the checks."""
+"""Rows outside memory, which are checked as they are read, so that no separate pass is needed."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from simcomplete._rows.table import HeldRows, RowTable
 from simcomplete._rows.xp import memory_map_under
 from simcomplete.errors import InputError
 
-BY_BLOCK_ROWS = 20_000  # rows alone that lie outside memory: from here on they stay there
+BY_BLOCK_ROWS = 20_000  # without separate queries, at least so many rows outside memory are read block by block
 
 
 def read_by_block(rows: RowTable) -> bool:
-    """Whether rows lie outside memory and are so many that they stay there."""
+    """Return whether rows are outside memory and so many that they are read block by block."""
     outside = memory_map_under(rows.held) is not None if isinstance(rows, HeldRows) else rows.held is None
     return outside and rows.n >= max(BY_BLOCK_ROWS, rows.d)
 
 
 class SourceRows(RowTable):
-    """Rows of something outside memory, checked as they are read.
+    """Rows outside memory, checked as they are read.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class SourceRows(RowTable):
     name : str
         What to call it in messages.
     complete : bool
-        Refuse missing values when they turn up.
+        Refuse missing values.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class SourceRows(RowTable):
 
 
 def checked(rows: NDArray[Any], shape: tuple[int, int], name: str, start: int, complete: bool) -> NDArray[Any]:
-    """Return rows that were read, or say what is wrong with them."""
+    """Return rows that were read, or raise an error that says what is wrong with them."""
     if rows.shape != shape:
         raise InputError(
             f"{name}: rows from {start} on should be {shape} and came as {rows.shape}; is the source whole?"

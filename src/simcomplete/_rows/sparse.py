@@ -1,6 +1,6 @@
-"""Sparse matrices of SciPy and sparse columns of pandas: what a cell that is not stored means must be said.
+"""Sparse matrices of SciPy and sparse columns of pandas; the user must say what cells that are not stored mean.
 
-Where it means missing, `SparseRows` holds what is stored and makes dense rows with NaN a block at a time.
+If they are missing, `SparseRows` holds the stored cells and makes dense rows with NaN block by block.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def has_sparse_cells(X: Any) -> bool:
 
 
 def check_missing(missing: Any) -> None:
-    """Refuse a meaning of cells that are not stored, other than the two there are."""
+    """Refuse other values of `missing` than "absent" and "zero"."""
     if missing is not None and missing not in MEANINGS:
         raise InputError(
             f"missing={missing!r} is unknown; use 'absent' (cells that are not stored are missing) or 'zero'"
@@ -42,13 +42,13 @@ def check_missing(missing: Any) -> None:
 class SparseRows(HeldRows):
     """Rows of a sparse matrix whose cells that are not stored are missing.
 
-    Blocks of rows are made dense, with NaN, when they are read. All of them at once only where a method asks for
-    `array`, refused beforehand where they would not fit.
+    Blocks of rows are made dense, with NaN, when they are read; all rows at once only if a method needs `array`, which
+    is refused if it would not fit into memory.
 
     Attributes
     ----------
     stored : csr_array
-        What is known, zeros that are stored included; no cell twice, none of them NaN.
+        The known cells, including stored zeros, without duplicates and NaN.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class SparseRows(HeldRows):
 
     @property
     def held(self) -> None:
-        """None: no dense array is there yet."""
+        """None: there is no dense array."""
         return None
 
     @property
@@ -99,7 +99,7 @@ class SparseRows(HeldRows):
         return _with_nan(self.stored[positions])
 
     def without_values(self) -> NDArray[np.int64]:
-        """Positions of rows of which nothing is known."""
+        """Positions of rows without any value."""
         return np.flatnonzero(self.known_counts() == 0)
 
     def known_counts(self) -> NDArray[np.int64]:
@@ -111,10 +111,10 @@ class SparseRows(HeldRows):
 
 
 def sparse_rows(X: Any, name: str, missing: str | None) -> HeldRows:
-    """Rows of a sparse matrix, held as they are where cells that are not stored are missing, else dense."""
+    """Return the rows of a sparse matrix: kept sparse if cells that are not stored are missing, else dense."""
     if missing != "absent" or 0 in X.shape:
         return HeldRows(dense_rows(X, name, missing))
-    stored = X.tocoo(copy=True)  # what was given stays as it is
+    stored = X.tocoo(copy=True)  # the input is not changed
     stored.sum_duplicates()
     values = numeric(np.asarray(stored.data), name)
     if np.isinf(values).any():
@@ -128,14 +128,14 @@ def sparse_rows(X: Any, name: str, missing: str | None) -> HeldRows:
 
 
 def stored_cells(values: NDArray[Any], rows: NDArray[Any], columns: NDArray[Any], shape: tuple[int, int]) -> Any:
-    """A sparse matrix of cells, zeros among them, each given once."""
-    import scipy.sparse  # not on the way of dense rows
+    """Make a sparse matrix of cells, which may be zeros; each is given once."""
+    import scipy.sparse  # imported here because dense rows do not need it
 
     return scipy.sparse.csr_array((values, (rows, columns)), shape=tuple(int(size) for size in shape))
 
 
 def known_cells(rows: RowTable) -> Any:
-    """What is known of rows that may lie anywhere, as a sparse matrix in float64; dense rows are read by block."""
+    """Return the known cells of rows as a sparse matrix in float64; dense rows are read block by block."""
     if isinstance(rows, SparseRows):
         return rows.stored.astype(np.float64)
 
@@ -157,7 +157,7 @@ def _with_nan(some: Any) -> NDArray[Any]:
 
 
 def dense_rows(X: Any, name: str, missing: str | None) -> NDArray[Any]:
-    """A sparse matrix as an array: cells that are not stored are NaN or 0, as said."""
+    """Return a sparse matrix as an array; cells that are not stored become NaN or 0, by `missing`."""
     if missing is None:
         raise InputError(_question(name, "a sparse matrix", "give a dense array, such as .toarray()"))
     n, d = X.shape
@@ -171,7 +171,7 @@ def dense_rows(X: Any, name: str, missing: str | None) -> NDArray[Any]:
 
 
 def sparse_column(array: Any, name: str, missing: str | None) -> NDArray[Any]:
-    """A sparse column of pandas as an array. One that is filled with NaN says itself that what is absent is missing."""
+    """Return a sparse column of pandas as an array. If its fill value is NaN, cells that are not stored are missing."""
     fill = array.fill_value
     says_missing = fill is None or fill != fill
     if missing is None and not says_missing:

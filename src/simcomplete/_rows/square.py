@@ -1,4 +1,4 @@
-"""Square tables: similarity matrices checked, labels put in order, and matrices given where samples are needed."""
+"""Checks of square tables: similarity matrices, the order of their labels, and matrices given as samples by mistake."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from simcomplete._rows.validate import as_float, first_position
 from simcomplete._rows.xp import Array, namespace, to_numpy
 from simcomplete.errors import InputError
 
-# A matrix computed in float32 and stored in float64 is off by 1e-7 of its largest entry: that is rounding.
+# Asymmetry up to 1e-7 of the largest entry is rounding, as in a matrix computed in float32 and stored in float64.
 ASYMMETRY = 1e-6
-ROUNDING = 1e-6  # of the entries of a correlation matrix that was stored in float32, or as text with six digits
-LEAST_ROWS = 3  # of a plain array, to be taken for a matrix: two rows are symmetric too easily
-THIRD_ROWS = 20  # that the triangle inequality is tried with
+ROUNDING = 1e-6  # error of the entries of a correlation matrix stored in float32, or as text with six digits
+LEAST_ROWS = 3  # least rows of an array to be taken for a similarity matrix: two rows are symmetric too easily
+THIRD_ROWS = 20  # number of rows used to test the triangle inequality
 
 SIMILARITIES = (
     "complete(), whose rows are samples and whose columns are their features; to repair or complete a similarity or "
@@ -37,7 +37,7 @@ DISTANCES = (
 def as_similarity(
     S0: Any, name: str = "S0", id: Any = None, fill: Callable[..., Array] | None = None
 ) -> tuple[Array, list[str] | None]:
-    """Check a similarity matrix: square, finite after `fill`, symmetric up to rounding (then made symmetric).
+    """Check a similarity matrix: square, finite after `fill`, symmetric up to rounding, which is removed.
 
     Columns of a frame are put into the order of its rows.
     """
@@ -72,16 +72,16 @@ def as_similarity(
 
 
 def _square_values(S0: Any, name: str, id: Any) -> tuple[Array, list[str] | None]:
-    """The values of a matrix, and the labels of its rows where a frame has some."""
+    """Return the values of a matrix, and the labels of its rows if a frame has some."""
     if type(S0) is not np.ndarray and is_frame(S0):
         return in_row_order(read_frame(S0, name, id), name)
     if hasattr(S0, "tocsr"):
-        return dense_rows(S0, name, "zero"), None  # which is what a pair without evidence has
+        return dense_rows(S0, name, "zero"), None  # the overlap of a pair without evidence
     return as_float(S0, name), None
 
 
 def unlike(one: float, other: float) -> tuple[str, str]:
-    """Two numbers with as many digits as it takes to see that they differ.
+    """Return two numbers as text with as many digits as needed to show that they differ.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def unlike(one: float, other: float) -> tuple[str, str]:
 
 
 def in_row_order(table: FrameRows, name: str) -> tuple[NDArray[Any], list[str] | None]:
-    """A matrix with its columns in the order of its rows, matched by label, and the labels."""
+    """Return a matrix with its columns in the order of its rows, matched by label, and the labels."""
     n, d = table.shape
     if n != d or table.columns is None:
         return table.array, table.labels
@@ -118,7 +118,7 @@ def in_row_order(table: FrameRows, name: str) -> tuple[NDArray[Any], list[str] |
 
 
 def refuse_distances(S: Array, name: str) -> None:
-    """Refuse a matrix of zero diagonal and no negative entry, unless all of it is 0."""
+    """Refuse a matrix with zero diagonal and no negative entry, unless all entries are 0."""
     diagonal = _diagonal(S)
     if diagonal.any() or float(namespace(S).min(S)) < 0 or float(namespace(S).max(S)) == 0:
         return
@@ -129,10 +129,10 @@ def refuse_distances(S: Array, name: str) -> None:
 
 
 def question_square(rows: RowTable, alone: bool) -> str | None:
-    """Refuse a matrix of similarities or distances that was given as samples; what to warn of where it is in doubt.
+    """Refuse a matrix of similarities or distances given as samples; return a warning if that is uncertain.
 
-    A frame whose rows and columns have the same labels is refused. Of other square arrays, those that are given alone
-    and have the entries of a similarity matrix are in doubt, but for the identity.
+    A frame whose rows and columns have the same labels is refused. For other square arrays, there is a warning if the
+    array is given alone and has the entries of a similarity matrix other than the identity.
     """
     X, labelled = rows.held, False
     if X is None:
@@ -158,7 +158,7 @@ def _diagonal(X: Array) -> NDArray[Any]:
 
 
 def _is_similarity(X: NDArray[Any]) -> bool:
-    """Whether a matrix with a diagonal of 1 is symmetric, with entries in [-1, 1] (or missing), and no identity."""
+    """Return whether a matrix with diagonal 1 is symmetric, with entries in [-1, 1] or NaN, and not the identity."""
     beside = False
     for rows in row_blocks(len(X), len(X) * 32):
         block = X[rows]
@@ -170,10 +170,10 @@ def _is_similarity(X: NDArray[Any]) -> bool:
 
 
 def _is_distance(X: NDArray[Any]) -> bool:
-    """Whether a matrix with zero diagonal is symmetric, not negative, and obeys the triangle inequality.
+    """Return whether a matrix with zero diagonal is symmetric, non-negative, and obeys the triangle inequality.
 
-    Of square roots: those of distances obey it if distances do, and those of squared Euclidean distances are distances.
-    So a graph's adjacency or counts of what occurs together are not taken for distances.
+    The inequality is tested on square roots, which also accepts squared Euclidean distances. Adjacency matrices of
+    graphs and co-occurrence counts are not taken for distances.
     """
     if np.isnan(X).any() or X.min() < 0 or X.max() == 0:
         return False
@@ -194,7 +194,7 @@ def _is_symmetric(X: NDArray[Any], rows: slice) -> bool:
 
 
 def _matching(labels: list[str], columns: list[str]) -> list[int] | None:
-    """Where each label is among the columns; None where they are not the same labels, each once."""
+    """Return the position of each label among the columns; None if these are not the same labels, each once."""
     if labels == columns:
         return list(range(len(labels)))
     place = {column: i for i, column in enumerate(columns)}

@@ -1,7 +1,7 @@
-"""Moving a finished file or folder to its final place in one step, whoever else reads or writes there.
+"""Move a finished file or folder to its final place in one step, also if other processes read or write there.
 
-A file replaces another in one step on every system. A folder does so where the system can exchange two names (Linux,
-on its usual file systems). Elsewhere the old folder is moved away first, and for a moment there is none.
+A file replaces another in one step on every system. For folders this needs a system that can exchange two names (Linux
+with its usual file systems). Elsewhere the old folder is moved away first, and for a moment there is none.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
 
 
 def put_in_place(draft: Path, path: Path, aside: Path) -> None:
-    """Move a draft to `path`; a folder that was there is at `draft` or `aside` afterwards.
+    """Move a draft to `path`; a folder that was there is afterwards at `draft` or `aside`.
 
-    Another writer may come between any two steps, so that they are tried again until one has done it.
+    Another writer may interfere between any two steps, so they are repeated until they succeed.
 
     Examples
     --------
@@ -55,12 +55,12 @@ def put_in_place(draft: Path, path: Path, aside: Path) -> None:
 
 
 def put_new(draft: Path, path: Path) -> None:
-    """Move a draft to `path`, where nothing may be yet; raise InputError where another process was quicker."""
+    """Move a draft to `path`, where nothing may exist; raise InputError if another process was faster."""
     try:
         if draft.is_dir():
-            draft.rename(path)  # which fails where there is a folder with something in it, or a file
+            draft.rename(path)  # fails if there is a file, or a folder that is not empty
         else:
-            path.hardlink_to(draft)  # which fails where there is anything
+            path.hardlink_to(draft)  # fails if there is anything
     except OSError as error:
         if error.errno not in TAKEN:
             raise
@@ -68,7 +68,7 @@ def put_new(draft: Path, path: Path) -> None:
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Exchange what two names stand for, in one step; False where the system cannot, or one of them is gone."""
+    """Exchange two paths in one step; return False if the system cannot, or if one of them is gone."""
     if not sys.platform.startswith("linux"):
         return False
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
@@ -78,7 +78,7 @@ def exchange(one: Path, other: Path) -> bool:
 
 
 def _move_aside(path: Path, aside: Path) -> bool:
-    """Move an old folder away; False where it is gone, or was moved by another writer."""
+    """Move an old folder away; return False if it is gone, or was moved by another writer."""
     try:
         path.rename(aside)
     except OSError as error:

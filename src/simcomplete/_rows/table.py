@@ -1,7 +1,7 @@
-"""The one row table: rows of features, wherever they lie, with `read`, `take`, `fold` and `map`.
+"""`RowTable`: rows of features, in memory or not, with `read`, `take`, `fold` and `map`.
 
-`HeldRows` wraps an array of any library. Rows of files and sources, of dask arrays, and rows that are made from other
-rows are in `source`, `dask` and `derived`; the rest of the library never asks which it has.
+`HeldRows` wraps an array of any library. Rows of files, of dask arrays, and rows computed from other rows are in
+`source`, `dask` and `derived`. Code outside this package does not depend on the kind of table.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from simcomplete._rows.mapped import mapped_file
 from simcomplete._rows.passes import Part, Target, Work
 from simcomplete._rows.xp import Array, Namespace, device, is_numpy, like, memory_map_under, namespace, to_numpy
 
-GAP_BYTES = 2**18  # read along sooner than another access is made: one to a zarr array takes milliseconds
+GAP_BYTES = 2**18  # smaller gaps are read through: another access takes milliseconds for a zarr array
 
 
 class RowTable(ArrayLike):
@@ -66,17 +66,17 @@ class RowTable(ArrayLike):
 
     @property
     def held_part(self) -> tuple[Array | None, int]:
-        """Those last rows that are in memory, and the position of the first of them; None where no row is."""
+        """The last rows, if these are in memory, and the position of the first of them; None if no row is in memory."""
         return self.held, 0
 
     @property
     def array_like(self) -> Any:
-        """What users are given: an array where there is one, else this table."""
+        """What users see: the array if there is one, else this table."""
         return self
 
     @property
     def size(self) -> int:
-        """How many values."""
+        """Number of values."""
         return self.n * self.d
 
     @property
@@ -101,8 +101,8 @@ class RowTable(ArrayLike):
         """Return some rows, in the order asked for."""
         out = np.empty((len(positions), self.shape[1]), self.dtype)
         order = np.argsort(positions, kind="stable")
-        # Rows that lie near each other are read together: a gap is read through where that is quicker than one more
-        # access, as long as what is read at once stays within a block.
+        # Rows near each other are read together, with the gaps between them, if that is faster than one more access and
+        # if the rows read at once stay within a block.
         gap = max(1, GAP_BYTES // (8 * self.d))
         block = positions[order] // max(1, block_bytes() // (4 * 8 * self.d))
         apart = (np.diff(positions[order]) > gap) | (np.diff(block) > 0)
@@ -121,7 +121,7 @@ class RowTable(ArrayLike):
         label: str,
         progress: bool | None = None,
     ) -> Part:
-        """Merge what `work(rows, start)` makes of every block of rows, in the order of the rows."""
+        """Apply `work(rows, start)` to every block of rows, and merge the results in the order of the rows."""
         if len(row_blocks(self.n, bytes_per_row, like=self)) == 1:
             return work(self.read(0, self.n), 0)
         return passes.fold(self, work, merge, bytes_per_row=bytes_per_row, label=label, progress=progress)
@@ -137,20 +137,20 @@ class RowTable(ArrayLike):
         target: Target = None,
         dtype: Any = None,
     ) -> Any:
-        """What `work(rows, start)` makes of every row, with the rows `below` under them, in a table of its own."""
+        """Apply `work(rows, start)` to every block; return its rows, and those `below` them, as a new table."""
         return passes.stacked(
             self, work, below, bytes_per_row=bytes_per_row, label=label, progress=progress, target=target, dtype=dtype
         )
 
     def whole(self) -> Array:
-        """Return all rows at once, refused beforehand when they would not fit."""
+        """Return all rows at once; raise MemoryLimitError if they would not fit into memory."""
         n, d = self.shape
         instead = "give complete rows as candidates, which posterior and smcnn read by block"
         require(self.nbytes, f"all {n} x {d} values in memory", instead)
         return self.read(0, n)
 
     def without_values(self) -> NDArray[np.int64]:
-        """Positions of rows of which nothing is known."""
+        """Positions of rows without any value."""
         return np.flatnonzero(self.known_counts() == 0).astype(np.int64)
 
     def known_counts(self) -> NDArray[np.int64]:
@@ -167,7 +167,7 @@ class RowTable(ArrayLike):
         if isinstance(rows, slice):
             start, stop, step = rows.indices(self.shape[0])
             return self.read(start, max(start, stop))[::step, columns] if step > 0 else self.whole()[key]
-        positions = np.arange(self.n)[rows]  # NumPy's own rules: negative numbers, masks, IndexError
+        positions = np.arange(self.n)[rows]  # by NumPy's rules, with negative numbers, masks and IndexError
         return self.take(np.atleast_1d(positions))[slice(None) if positions.ndim else 0, columns]
 
     def __len__(self) -> int:
@@ -198,7 +198,7 @@ class RowTable(ArrayLike):
         return self.add(product)
 
     def add(self, work: Work[Any]) -> Any:
-        """Add what `work` makes of every block: numbers, arrays or lists."""
+        """Apply `work` to every block and add the results: numbers, arrays or lists."""
         return self.fold(work, operator.add, bytes_per_row=16 * self.d, label="product", progress=False)
 
     def sum(self, axis: int | None = None, **settings: Any) -> Any:
@@ -243,7 +243,7 @@ class HeldRows(RowTable):
 
     @property
     def array(self) -> Array:
-        """The array; of one that is a map of a file, the file is looked at first."""
+        """The array; the file of a memory map is checked first."""
         if self._file is not None:
             self._file.check()
         return self._array
@@ -282,7 +282,7 @@ class HeldRows(RowTable):
         return self.array
 
     def without_values(self) -> NDArray[np.int64]:
-        """Positions of rows of which nothing is known."""
+        """Positions of rows without any value."""
         return xp.rows_without_values(self.array)
 
     def in_memory(self) -> HeldRows:
@@ -294,5 +294,5 @@ class HeldRows(RowTable):
 
 
 def as_row_table(rows: Array | RowTable) -> RowTable:
-    """Rows as a table: one as it is, an array wrapped."""
+    """Return a row table unchanged, or wrap an array."""
     return rows if isinstance(rows, RowTable) else HeldRows(rows)

@@ -1,8 +1,7 @@
-"""The door: whatever users bring becomes a checked float array, or an error that helps.
+"""Validation of the user's data: everything is converted to checked float arrays, or refused with a helpful error.
 
-Nothing beyond this file validates data, and nothing here computes with it. A float32 or float64 array passes
-through uncopied (memory-mapped ones stay on disk); everything else numeric becomes float64, half precision
-float32. NaN marks a missing value.
+Arrays of float32 or float64 are not copied (memory-mapped ones stay on disk); half precision becomes float32, every
+other numeric type float64. NaN marks a missing value.
 """
 
 from __future__ import annotations
@@ -47,9 +46,9 @@ def as_rows(X: Any, name: str = "X", *, complete: bool = False, id: Any = None, 
     """
     if type(X) is not np.ndarray and (hasattr(X, "tocsr") or is_frame(X)):
         table = sparse_rows(X, name, missing) if hasattr(X, "tocsr") else read_frame(X, name, id, missing)
-        if isinstance(table, SparseRows) and not complete:  # which is checked, and stays as it is stored
+        if isinstance(table, SparseRows) and not complete:  # checked already, and kept as it is stored
             return table
-    elif is_out_of_core(X):  # these rows are checked when they are read
+    elif is_out_of_core(X):  # such rows are checked when they are read
         return _not_empty(open_rows(X, name, complete), name)
     else:
         values = as_float(X, name)
@@ -114,7 +113,7 @@ def check_number(value: Any, name: str, low: float = 0.0, high: float = np.inf) 
 
 
 def check_measure(metric: Any, min_overlap: Any, epsilon: Any, d: int) -> None:
-    """Refuse a way to compare samples that does not exist, or that `d` features do not allow."""
+    """Refuse parameters of the similarity that do not exist, or that do not fit `d` features."""
     if metric not in ("cosine", "pearson"):
         raise InputError(f"metric={metric!r} is unknown; use 'cosine' or 'pearson'", about=("metric",))
     whole = isinstance(min_overlap, (int, np.integer)) and not isinstance(min_overlap, bool)
@@ -161,7 +160,7 @@ def _from_library(X: Array, name: str) -> Array:
 
 
 def _refuse_infinities(values: Array, name: str, table: RowTable) -> bool:
-    """Refuse infinities; tell whether there may be missing values."""
+    """Refuse infinities; return whether there may be missing values."""
     xp = namespace(values)
     unusual = False
     for rows in row_blocks(*_block_shape(values), like=values):
@@ -180,7 +179,7 @@ def _refuse_infinities(values: Array, name: str, table: RowTable) -> bool:
 
 
 def _named(table: RowTable, i: int, j: int) -> str:
-    """The label of a row and the name of a column, in parentheses, where there are some."""
+    """Return the label of a row and the name of a column, in parentheses, if they exist."""
     columns = getattr(table, "columns", None)
     row = f"row {table.labels[i]!r}" if table.labels is not None and getattr(table, "own_labels", False) else ""
     column = f"column {columns[j]!r}" if columns is not None else ""
@@ -208,9 +207,9 @@ def _refuse_missing(values: Array, name: str, table: RowTable) -> None:
 
 
 def _sums_up(block: Array) -> bool:
-    """Whether values have a finite sum, so that all are finite: one look, and no second array."""
+    """Return whether the sum of values is finite, so that all are: this needs one pass and no second array."""
     xp = namespace(block)
-    with np.errstate(over="ignore", invalid="ignore"):  # finite values whose sum is not are looked at one by one
+    with np.errstate(over="ignore", invalid="ignore"):  # finite values with an infinite sum are checked one by one
         return bool(xp.isfinite(xp.sum(block)))
 
 
@@ -232,10 +231,10 @@ def _not_empty(table: RowTable, name: str) -> RowTable:
 
 
 def is_out_of_core(x: object) -> bool:
-    """Tell whether the rows of `x` are to be read block by block.
+    """Return whether the rows of `x` are to be read block by block.
 
-    A path, a dask array, a memory map that would have to be cast (floats of one go on as the arrays they are), or what
-    is not an array at all but has `shape`, `dtype` and slices.
+    That is so for a path, a dask array, a memory map that would have to be cast (one of floats is used as an array),
+    and an object that is no array but has `shape`, `dtype` and slices.
     """
     if isinstance(x, (str, Path, RowTable)) or is_dask(x):
         return True

@@ -1,7 +1,7 @@
-"""The seam to array libraries: the only file that knows how they differ.
+"""Support for several array libraries: the only file that depends on how they differ.
 
-Code elsewhere asks for the namespace once, at its door, and then speaks the Array API standard. Arrays stay
-in the library and on the device they came in; only vectors as short as the rank travel to NumPy.
+Other code gets the namespace of its input and then uses the Array API standard. Arrays stay in their library and on
+their device; only vectors as short as the rank are brought to NumPy.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-SPLIT = 256  # columns in a strip of a symmetric product, where the library does not know that it is symmetric
+SPLIT = 256  # columns per strip of a symmetric product, in libraries that do not make use of the symmetry
 
 # An array of any library that follows the standard. There is no common type to name: see the standard's FAQ.
 Array = Any
@@ -24,12 +24,12 @@ Namespace = Any
 
 
 def is_array(x: object) -> bool:
-    """Tell whether `x` is an array of a library that follows the standard."""
+    """Return whether `x` is an array of a library that follows the standard."""
     return isinstance(x, np.ndarray) or bool(array_api_compat.is_array_api_obj(x))
 
 
 def is_numpy(x: Array) -> bool:
-    """Tell whether `x` is a NumPy array, for the routes that SciPy makes faster."""
+    """Return whether `x` is a NumPy array, for which SciPy has faster functions."""
     return isinstance(x, np.ndarray)
 
 
@@ -43,13 +43,13 @@ def memory_map_under(x: object) -> np.memmap[Any, Any] | None:
 
 
 def is_dask(x: object) -> bool:
-    """Tell whether `x` is a dask array; does not need dask."""
+    """Return whether `x` is a dask array, without importing dask."""
     return bool(array_api_compat.is_dask_array(x))
 
 
 def namespace(x: Array) -> Namespace:
     """Return the module that works on `x`."""
-    if type(x) is np.ndarray:  # asked for many times in a search for one row
+    if type(x) is np.ndarray:  # called many times in a search for one row
         return array_api_compat.numpy
     return array_api_compat.array_namespace(x)
 
@@ -60,12 +60,12 @@ def device(x: Array) -> Any:
 
 
 def on_accelerator(x: Array) -> bool:
-    """Tell whether `x` lives on a device of its own, such as a GPU."""
+    """Return whether `x` is on an accelerator, such as a GPU."""
     return "cpu" not in str(device(x)).lower()
 
 
 def free_on_device(x: Array) -> int:
-    """Free memory of the accelerator that `x` lives on, in bytes; 0 where there is none, or it does not tell."""
+    """Return the free memory of the accelerator of `x`, in bytes; 0 if there is none, or if it is unknown."""
     if not (array_api_compat.is_torch_array(x) and x.is_cuda):
         return 0
     cuda = sys.modules["torch"].cuda
@@ -74,13 +74,13 @@ def free_on_device(x: Array) -> int:
 
 
 def to_numpy(x: Array) -> NDArray[Any]:
-    """Bring an array of any library and device to NumPy, without a copy where there need be none."""
+    """Convert an array of any library and device to NumPy, without a copy if possible."""
     if isinstance(x, np.ndarray):
         return x
     if array_api_compat.is_torch_array(x):
         return np.asarray(x.detach().cpu())
     xp = namespace(x)
-    if hasattr(xp, "Device"):  # array_api_strict: its second device is fenced off on purpose
+    if hasattr(xp, "Device"):  # array_api_strict refuses to convert from its second device
         x = array_api_compat.to_device(x, xp.Device("CPU_DEVICE"))
     elif array_api_compat.is_cupy_array(x):
         return np.asarray(x.get())
@@ -95,19 +95,19 @@ def like(values: NDArray[Any], x: Array, dtype: Any = None) -> Array:
 
 
 def astype(x: Array, dtype: Any) -> Array:
-    """Cast without a copy where the type is right already."""
+    """Cast, without a copy if the type is right already."""
     return namespace(x).astype(x, dtype, copy=False)
 
 
 def is_float32(x: Array) -> bool:
-    """Tell whether `x` holds 32-bit floats."""
+    """Return whether `x` has 32-bit floats."""
     return bool(x.dtype == namespace(x).float32)
 
 
 def rows_not_finite(x: Array) -> NDArray[np.int64]:
     """Positions of the rows of an array (or values of a vector) that hold NaN or an infinity.
 
-    One sum for every row and no second array: only where that is not finite is a row looked at.
+    A row is examined only if its sum is not finite, which needs no second array.
     """
     xp = namespace(x)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -119,7 +119,7 @@ def rows_not_finite(x: Array) -> NDArray[np.int64]:
 
 
 def rows_without_values(x: Array) -> NDArray[np.int64]:
-    """Positions of the rows of an array in which every value is NaN; NumPy reads a row up to its first value.
+    """Positions of the rows of an array in which every value is NaN; with NumPy, a row is read up to its first value.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def zeros(x: Array, shape: tuple[int, ...], dtype: Any = None) -> Array:
 
 
 def empty(x: Array, shape: tuple[int, ...]) -> Array:
-    """Room for values in the library, on the device and of the type of `x`."""
+    """Uninitialised array in the library, on the device and of the type of `x`."""
     return namespace(x).empty(shape, dtype=x.dtype, device=device(x))
 
 
@@ -170,7 +170,7 @@ def subtract_outer(H: Array, a: Array, b: Array) -> None:
 
 
 def set_entries(S: Array, rows: NDArray[Any], cols: NDArray[Any], values: Array) -> None:
-    """Write single entries in place; the standard has no name for this."""
+    """Write single entries in place; the standard has no function for this."""
     if isinstance(S, np.ndarray) or array_api_compat.is_torch_array(S):
         S[rows, cols] = values
     else:
@@ -205,13 +205,13 @@ def top_k(scores: Array, k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
     if not is_numpy(scores):
         return _top_k_elsewhere(scores, k)
     n = scores.shape[1]
-    if len(scores) == 1:  # without what finds its way among rows
+    if len(scores) == 1:  # faster than the general way for a single row
         row = scores[0]
         good = (row >= np.partition(row, n - k)[n - k]).nonzero()[0] if k < n else np.arange(n)
         best = good[np.argsort(-row[good], kind="stable")[:k]]
         return best[None], row[best][None]
     ids = np.empty((len(scores), k), dtype=np.int64)
-    # The k-th largest value of each row; all larger ones are in, and equal ones by position.
+    # All values above the k-th largest of a row are taken, and values equal to it by position.
     limit = np.partition(scores, n - k, axis=1)[:, n - k] if k < n else scores.min(axis=1)
     for i, row in enumerate(scores):
         good = np.flatnonzero(row >= limit[i])
@@ -220,10 +220,10 @@ def top_k(scores: Array, k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
 
 
 def _top_k_elsewhere(scores: Array, k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """The same of an array that is not NumPy's."""
+    """The same for an array of another library than NumPy."""
     xp = namespace(scores)
     if array_api_compat.is_torch_array(scores) and k < int(scores.shape[1]):
-        # Several times faster than a sort; where equal values straddle the k-th place it may take the wrong ones.
+        # Several times faster than a sort, but among values equal to the k-th it may take the wrong ones.
         values, where = scores.topk(k, dim=1)
         tied = bool(((scores >= values[:, -1:]).sum(dim=1) > k).any())
         if not tied:
@@ -235,7 +235,7 @@ def _top_k_elsewhere(scores: Array, k: int) -> tuple[NDArray[np.int64], NDArray[
 
 
 def symmetric_product(H: Array) -> Array:
-    """H^T H. NumPy knows that it is symmetric and does half of the work; others are given half."""
+    """Return H^T H with half of the work: NumPy makes use of the symmetry, other libraries compute strips."""
     m = int(H.shape[1])
     if is_numpy(H) or m <= 2 * SPLIT:
         return H.T @ H
@@ -278,18 +278,18 @@ def unit_array(rows: Array) -> Array:
 
 
 def squared_lengths(Z: Array) -> Array:
-    """Squared lengths of rows, (n, 1); infinite or 0 where squares leave the range of numbers, without a warning."""
+    """Squared lengths of rows, (n, 1); infinite or 0 on overflow or underflow, without a warning."""
     with np.errstate(over="ignore"):
         return namespace(Z).sum(Z * Z, axis=1, keepdims=True)
 
 
 def ordinary(energy: Array) -> bool:
-    """Whether squared lengths are in a range where nothing has to be scaled first."""
+    """Return whether squared lengths are in a range in which rows need not be scaled first."""
     return bool(namespace(energy).all((energy > 1e-100) & (energy < 1e100)))
 
 
 def scale_rows(Z: Array) -> Array:
-    """Divide each row by the power of two below its largest magnitude: exact, and squares stay in range."""
+    """Divide each row by the power of two below its largest magnitude, which is exact; squares then stay in range."""
     xp = namespace(Z)
     top = xp.max(xp.abs(Z), axis=1, keepdims=True)
     exponent = xp.floor(xp.log2(xp.where(top > 0, top, xp.ones_like(top))))

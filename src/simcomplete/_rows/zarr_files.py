@@ -1,7 +1,7 @@
-"""Rows of zarr arrays, of which every chunk must be there.
+"""Rows of zarr arrays, whose chunks must all exist.
 
-zarr reads a chunk that has no file as the array's fill value, usually 0: rows that were lost would become rows of zeros
-without a word. Here a chunk without a file is an error that names it, except where
+zarr reads a chunk without a file as the array's fill value, usually 0, so that lost rows would silently become rows of
+zeros. Here a chunk without a file is an error that names it, except if
 
 - the fill value is NaN, which means missing anyway, or
 - the environment variable SIMCOMPLETE_ZARR_FILL has the array's fill value: ``SIMCOMPLETE_ZARR_FILL=0`` says that
@@ -29,8 +29,8 @@ FILL_VARIABLE = "SIMCOMPLETE_ZARR_FILL"
 
 
 def is_zarr(x: object) -> bool:
-    """Tell whether `x` is an array of zarr; does not need zarr."""
-    zarr = sys.modules.get("zarr")  # whoever has such an array has imported it
+    """Return whether `x` is an array of zarr, without importing zarr."""
+    zarr = sys.modules.get("zarr")  # imported already if there is such an array
     return zarr is not None and isinstance(x, zarr.Array)
 
 
@@ -39,14 +39,14 @@ def opened_zarr(path: Path) -> ZarrRows:
     zarr = optional("zarr", extra="dask", purpose=f"reading {path}")
     try:
         return ZarrRows(zarr.open_array(str(path), mode="r"))
-    except Exception as error:  # zarr has many kinds of them
+    except Exception as error:  # zarr raises many kinds of errors
         raise FileFormatError(
             f"{path} is not a readable zarr array: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
         ) from error
 
 
 def where_workers_are(rows: ZarrRows) -> Any:
-    """The rows as a dask array where a cluster is at hand, else as they are."""
+    """Return the rows as a dask array if there is a dask client, else unchanged."""
     from simcomplete._rows.dask import client
 
     if client() is None or rows.ndim != 2:
@@ -56,7 +56,7 @@ def where_workers_are(rows: ZarrRows) -> Any:
 
 
 class ZarrRows:
-    """A zarr array whose chunks are looked for before they are read.
+    """A zarr array whose chunks are checked for existence before they are read.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class ZarrRows:
         self.array = array
         self.shape = tuple(int(n) for n in array.shape)
         self.dtype, self.ndim = np.dtype(array.dtype), len(self.shape)
-        self.grid = tuple(int(n) for n in (getattr(array, "shards", None) or array.chunks))  # what a file holds
+        self.grid = tuple(int(n) for n in (getattr(array, "shards", None) or array.chunks))  # one file
 
     def __getitem__(self, key: Any) -> NDArray[Any]:
         rows = key[0] if isinstance(key, tuple) else key
@@ -87,7 +87,7 @@ class ZarrRows:
             self._look_for_chunks(start, stop)
         try:
             return np.asarray(self.array[key])
-        except Exception as error:  # of codecs, of zarr and of the store: there is no common kind
+        except Exception as error:  # errors of codecs, zarr and the store have no common base class
             raise FileFormatError(
                 f"{self.name}: rows {start} to {stop} cannot be unpacked ({type(error).__name__}: "
                 f"{' '.join(str(error).split())[:120]}); a chunk is damaged: write the array again"
@@ -95,11 +95,11 @@ class ZarrRows:
 
     @property
     def name(self) -> str:
-        """Where the array is, for messages."""
+        """The place of the array, for messages."""
         return str(self.array.store_path).removeprefix("file://")
 
     def _may_be_filled(self) -> bool:
-        """Whether a chunk without a file has a meaning: missing values, or what the user says."""
+        """Return whether a chunk without a file is allowed: it means missing values, or the user allows it."""
         fill = self.array.fill_value
         if fill is not None and np.isscalar(fill) and fill != fill:
             return True

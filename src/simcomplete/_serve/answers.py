@@ -22,6 +22,7 @@ from simcomplete.estimators._ids import RowIds
 
 KEPT_COPIES = 4  # of the candidates: rows, unit rows, those in float32, and what it takes to make them
 MOST_MEMORY = 0.5  # of what is free, for them
+ALONE = 3  # rows up to which each is searched for by itself: one row reads only the features that it has
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,9 @@ class Served:
             Also what was put beside the neighbours.
         """
         fitted: Any = self.candidates()
+        if 1 < len(X) <= ALONE and not self.in_store:
+            each = [self.search(row[None], k, level, above, overlap, payloads) for row in X]
+            return {name: np.concatenate([found[name] for found in each]) for name in each[0]}
         if above is not None:
             fitted._with_errors()
         found = fitted._changes.vectors(fitted._model, X)
@@ -191,6 +195,9 @@ class Served:
     def settled(self) -> Served:
         """What is served from now on, after a change was recorded."""
         return self
+
+    def check(self) -> None:
+        """Raise an error if requests cannot be answered now."""
 
     def remove(self, gone: list[Any]) -> None:
         """Let go of candidates, once nobody is told of them any more."""

@@ -35,7 +35,7 @@ from simcomplete._serve.replies import (
     switch,
 )
 from simcomplete._serve.shown import MOST_SHOWN, Samples, candidates_by_id, feature_ranges
-from simcomplete.errors import InputError, SimcompleteError
+from simcomplete.errors import InputError, SimcompleteError, StoreError
 
 HUGE = 1e50  # beyond, squares of values and what they are divided by may leave the range of numbers
 
@@ -112,9 +112,14 @@ class Service:
         assert self.journal is not None  # as change has looked
         changed = self.served.changed(rows, ids, payloads, gone)
         self.journal.record(rows, ids, payloads, gone)
-        self.served, before = changed.settled(), self.served
-        with self._removing:  # what nobody is told of any more
-            before.remove(gone)
+        try:
+            self.served, before = changed.settled(), self.served
+            with self._removing:  # what nobody is told of any more
+                before.remove(gone)
+        except StoreError as error:
+            raise RequestError(
+                503, f"{error}; the change is on disk, and reaches the store when the service starts again"
+            ) from error
         return len(self.served.ids)
 
     async def search(self, request: Request) -> Response:
@@ -191,7 +196,12 @@ class Service:
         return json_reply({**self.served.describe(), "changeable": self.journal is not None})
 
     async def health(self, request: Request) -> Response:
-        """GET /healthz and /readyz: the model is loaded before the first request is taken."""
+        """GET /healthz."""
+        return json_reply({"ok": True})
+
+    async def ready(self, request: Request) -> Response:
+        """GET /readyz: the model is loaded before the first request is taken; a store has to answer."""
+        await asyncio.to_thread(self.served.check)
         return json_reply({"ok": True})
 
     async def metrics(self, request: Request) -> Response:
@@ -237,7 +247,7 @@ def create_app(
         ("/v1/features", service.features, ["GET"]),
         ("/v1/model", service.about, ["GET"]),
         ("/healthz", service.health, ["GET"]),
-        ("/readyz", service.health, ["GET"]),
+        ("/readyz", service.ready, ["GET"]),
         ("/metrics", service.metrics, ["GET"]),
         ("/openapi.json", service.openapi, ["GET"]),
         *((path, handler, ["GET"]) for path, handler in page_paths().items()),

@@ -19,7 +19,7 @@ SENTENCES = {
     "415": "Another Content-Type.",
     "421": "A Host that is not this machine, and no token.",
     "422": "What was sent cannot be answered; the sentence says why.",
-    "503": "Too many requests at once; Retry-After says when.",
+    "503": "Too many requests at once, or a store that cannot be reached; Retry-After says when to try again.",
 }
 Schema = dict[str, Any]
 FLAG, COUNT = {"type": "boolean", "default": False}, {"type": "integer"}

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from simcomplete._serve import bodies
 from simcomplete._serve.guard import EXTRA, RequestError
-from simcomplete.errors import DiskFullError, InputError, SimcompleteError
+from simcomplete.errors import DiskFullError, InputError, SimcompleteError, StoreError
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -71,12 +71,18 @@ def answering(handler: Handler) -> Handler:
             return _refused(error.status, str(error))
         except DiskFullError as error:
             return _refused(507, str(error))
+        except StoreError as error:  # the request may be sent again when the store can be reached
+            return _refused(503, _one_line(error))
         except SimcompleteError as error:
-            return _refused(422, " ".join(str(error).split())[:500])
+            return _refused(422, _one_line(error))
         except ClientDisconnect:
             return _refused(400, "the client has gone")
 
     return answered
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:500]
 
 
 def _refused(status: int, sentence: str) -> Response:
@@ -89,6 +95,10 @@ def _refused(status: int, sentence: str) -> Response:
 async def no_such_path(request: Request, error: Exception) -> Response:
     """Paths and methods that there are not."""
     assert isinstance(error, HTTPException)
-    said = {404: "there is no such path; GET /openapi.json lists them", 405: "this path takes other methods"}
+    headers = dict(error.headers or {})
+    said = {
+        404: "there is no such path; GET /openapi.json lists them",
+        405: f"this path takes {headers.get('Allow', 'other methods')} only",
+    }
     body = json.dumps({"error": said.get(error.status_code, error.detail)})
-    return Response(body, error.status_code, headers=dict(error.headers or {}), media_type=bodies.JSON)
+    return Response(body, error.status_code, headers=headers, media_type=bodies.JSON)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import signal
+import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from simcomplete.stores import VectorStore, connect
 
 SHORTEST_TOKEN = 16
 SWITCH = 0.001  # seconds after which the thread that answers lets the one that reads and writes go on
+BACKLOG = 1024  # connections that wait to be accepted
 GRACE = 10  # seconds that requests under way have after SIGTERM
 
 
@@ -77,6 +80,18 @@ def read_token(path: Path | None) -> str | None:
     return token
 
 
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that clients can already connect to; they are answered when the service runs."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error.strerror)
+        raise InputError(
+            f"cannot listen on {host}, port {port}: {why.lower()}; choose another --port, or --host"
+        ) from error
+
+
 def server_of(
     service: Service, host: str, port: int, token: str | None, limits: RequestLimits, *, log: bool = False
 ) -> Any:
@@ -93,15 +108,18 @@ def server_of(
         server_header=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=GRACE,
-        backlog=1024,
+        backlog=BACKLOG,
         http=limited_protocol(limits),
         ws="none",
     )
     return uvicorn.Server(config)
 
 
-def serve_forever(service: Service, host: str, port: int, token: str | None, limits: RequestLimits, log: bool) -> None:
+def serve_forever(
+    service: Service, listener: socket.socket, token: str | None, limits: RequestLimits, log: bool
+) -> None:
     """Answer until SIGTERM or SIGINT; then finish what is under way."""
+    host, port = listener.getsockname()[:2]
     server = server_of(service, host, port, token, limits, log=log)
     # All that has been loaded stays. To look through it for garbage, again and again, would hold up answers.
     gc.collect()
@@ -110,7 +128,7 @@ def serve_forever(service: Service, host: str, port: int, token: str | None, lim
     # uvicorn finishes what is under way and then sends itself the signal again: to be asked to end is no failure.
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
-        server.run()
+        server.run([listener])
     finally:
         signal.signal(signal.SIGTERM, before)
     if service.journal is not None:

@@ -86,6 +86,10 @@ class StoredServed(Served):
         without_rows(self.model, self.store, changing=True)
         return replace(self, payloads=StoredPayloads(self.store), pending=())  # type: ignore[arg-type]
 
+    def check(self) -> None:
+        """Read one row of the store."""
+        self.store.get(self.ids.as_list()[:1])
+
     def remove(self, gone: list[Any]) -> None:
         """Remove candidates from the store, once no new search finds them."""
         self.store.delete(gone)

@@ -45,7 +45,7 @@ def overlap_similarity(
 
     The diagonal is 1. A pair without evidence is 0: no common feature, fewer than `min_overlap` of them, or a
     row that is zero (for Pearson: constant) on all of them. A value below 1e-100 (in float32 1e-18) of the largest
-    in its row counts as zero, beside which its square is nothing.
+    in its row counts as zero, because its square would be lost in rounding.
 
     Parameters
     ----------

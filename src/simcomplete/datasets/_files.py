@@ -132,7 +132,7 @@ def _check_options(path: Path, name: str, options: Options) -> None:
         )
     if options.header is not None and name != "csv":
         raise InputError(
-            f"header={options.header} is for .csv and .tsv files; {path} tells by itself, leave header out"
+            f"header={options.header} is for .csv and .tsv files; {path} is of another format, leave header out"
         )
     for parameter in ("separator", "decimal"):
         given = getattr(options, parameter)

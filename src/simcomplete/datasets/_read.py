@@ -47,7 +47,7 @@ def read_table(
     limit : int, optional
         Read only the first rows.
     format : str, optional
-        The format, where the name does not tell: 'csv', 'npy', 'npz', 'parquet', 'arrow', 'svmlight', 'word2vec',
+        The format, if its name does not show it: 'csv', 'npy', 'npz', 'parquet', 'arrow', 'svmlight', 'word2vec',
         'vectors', 'idx' or 'cifar_binary'.
     separator : str, optional
         What separates the cells of text. By default a comma, a semicolon, a tab or a bar, detected from the first

@@ -18,7 +18,7 @@ from simcomplete._result.pairs import sampled
 from simcomplete._result.probabilities import check_threshold
 from simcomplete._result.search import Neighbours, among, check_k
 from simcomplete._result.searching import found_probability
-from simcomplete._result.thresholds import known_regression
+from simcomplete._result.thresholds import known_correction
 from simcomplete._result.unobserved import unanswered, without_certainty
 from simcomplete._rows.derived import UnitRows
 from simcomplete._rows.xp import to_numpy, top_k
@@ -118,6 +118,72 @@ class PosteriorAnswers:
         """
         return self._answer(X).probability(above)  # type: ignore[no-any-return]
 
+    def quantile(self: Any, X: Any, p: float) -> NDArray[Any]:
+        """Return the `p` quantile of the true similarities of new rows with the candidates.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_new, n_features)
+            Rows with NaN where a value is missing.
+        p : float
+            Between 0 and 1.
+
+        Returns
+        -------
+        array of shape (n_new, n_samples)
+        """
+        return np.asarray(self._answer(X).quantile(p))
+
+    def std(self: Any, X: Any) -> NDArray[np.float64]:
+        """Return the standard deviation of true similarities around their expectation.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_new, n_features)
+            Rows with NaN where a value is missing.
+
+        Returns
+        -------
+        array of shape (n_new, n_samples)
+        """
+        return self._answer(X).std()  # type: ignore[no-any-return]
+
+    def top_probability(self: Any, X: Any, k: int = 10) -> NDArray[np.float64]:
+        """Return the probability that candidates are truly among the `k` most similar of new rows.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_new, n_features)
+            Rows with NaN where a value is missing.
+        k : int
+            How many count.
+
+        Returns
+        -------
+        array of shape (n_new, n_samples)
+            As `Completion.top_probability`.
+        """
+        return self._answer(X).top_probability(k)  # type: ignore[no-any-return]
+
+    def sample(self: Any, X: Any, n: int, *, random_state: Any = 0) -> NDArray[np.float64]:
+        """Draw random values of the true similarities of new rows with the candidates.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_new, n_features)
+            Rows with NaN where a value is missing.
+        n : int
+            How many draws.
+        random_state : int, Generator or None
+            Seed.
+
+        Returns
+        -------
+        array of shape (n, n_new, n_samples)
+            As `Completion.sample`.
+        """
+        return self._answer(X).sample(n, random_state=random_state)  # type: ignore[no-any-return]
+
     def match(self: Any, X: Any) -> Match:
         """Return the candidate that each new row may be a copy of, and how likely it is.
 
@@ -163,7 +229,7 @@ class PosteriorAnswers:
         if len(blind):
             facts = without_certainty(facts, n + blind, n)
         done = Completion(SymmetricMatrix(factor=factor, diagonal=deficit, unit=True), n, "posterior", **facts)
-        return done._with_regressions(model.regressions)
+        return done._with_corrections(model.corrections)
 
     def _nearest(
         self: Any, u: NDArray[Any], unit: Any, k: int, bounds: tuple[float, float] | None = None
@@ -210,5 +276,5 @@ class PosteriorAnswers:
             rows = self._changes.model(self._model).unit
             return to_numpy(take(rows, sampled(rows.shape[0])))
 
-        regression = known_regression(self._model.regressions, errors, above, unit)
-        return found_probability(errors, found, above, regression)
+        correction = known_correction(self._model.corrections, errors, unit)
+        return found_probability(errors, found, above, correction)

@@ -69,6 +69,20 @@ class RowChanges:
         return inner if self.scaling is None else ScaledExtension(inner, self.scaling)
 
 
+def patterns_given(masks: Any, incomplete: bool) -> Any:
+    """Masks as they were given, None for "observed": the patterns of the fitted rows, of which some are incomplete."""
+    if not isinstance(masks, str):
+        return masks
+    if masks != "observed":
+        raise InputError(f"masks={masks!r} is unknown; use 'observed', an array of booleans, rows or None")
+    if not incomplete:
+        raise InputError(
+            "masks='observed' needs rows with missing values; all are complete: give masks=None, or recent rows with "
+            "missing values"
+        )
+    return None
+
+
 def masks_to_show(masks: Any, d: int, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Masks to calibrate for: those given, or the gaps of rows that are given, checked; or random ones."""
     if masks is None:

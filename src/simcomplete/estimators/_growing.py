@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from simcomplete._method.given import generator
 from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete.errors import InputError
+from simcomplete.estimators._changes import patterns_given
 from simcomplete.estimators._ids import ids_with, rows_to_forget
 
 
@@ -82,7 +83,7 @@ class GrowingCandidates:
         """
         check_is_fitted(self)
         model = self._growing("recalibrate")
-        self._calibrate(model.candidates.table, masks, generator(self.random_state))
+        self._calibrate(model.candidates.table, patterns_given(masks, False), generator(self.random_state))
         return self
 
     def _growing(self: Any, what: str) -> CandidateModel:

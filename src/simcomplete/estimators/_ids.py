@@ -101,7 +101,7 @@ def ids_with(known: RowIds | None, ids: Any, n: int) -> RowIds | None:
 def rows_to_forget(rows: Any, ids: Any, known: RowIds | None, n: int) -> NDArray[np.int64]:
     """Positions of candidates that were given by position or by id, each once."""
     if (rows is None) == (ids is None):
-        raise InputError("tell which candidates by rows=, their positions, or by ids=; one of the two")
+        raise InputError("give either rows=, the positions of candidates, or ids=")
     if ids is not None:
         if known is None:
             raise InputError("the candidates have no ids: give ids= to fit, or rows= here")

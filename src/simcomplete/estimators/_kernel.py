@@ -16,6 +16,7 @@ from simcomplete._rows.scaling import Center, Scale
 from simcomplete._rows.validate import as_array
 from simcomplete._similarity.measure import Metric
 from simcomplete.errors import InputError
+from simcomplete.estimators._changes import patterns_given
 from simcomplete.estimators._frames import frame_rows
 from simcomplete.estimators._parameters import NamedParameters
 from simcomplete.estimators._posterior import PosteriorCompleter
@@ -176,13 +177,8 @@ class PosteriorKernel(
 
     def _patterns(self, rows: NDArray[Any], whole: NDArray[np.bool_]) -> Any:
         """What to calibrate for, as `PosteriorCompleter.fit` takes it."""
-        if isinstance(self.masks, str):
-            if self.masks != "observed":
-                raise InputError(f"masks={self.masks!r} is unknown; use 'observed', an array of booleans or None")
-            if whole.all():
-                raise InputError("masks='observed' needs rows with missing values; all are complete: give masks=None")
-        own = self.masks is None or isinstance(self.masks, str)
-        return (None if whole.all() else ~np.isnan(rows[~whole])) if own else self.masks
+        masks = patterns_given(self.masks, not whole.all())
+        return masks if masks is not None or whole.all() else ~np.isnan(rows[~whole])
 
     def _checked(self, X: Any, *, reset: bool) -> NDArray[Any]:
         frame = frame_rows(self, X, reset=reset)

@@ -35,7 +35,7 @@ from simcomplete._similarity.measure import Metric
 from simcomplete.estimators._answers import PosteriorAnswers
 from simcomplete.estimators._attach import Attachable
 from simcomplete.estimators._base import finite_vectors
-from simcomplete.estimators._changes import RowChanges, masks_to_show
+from simcomplete.estimators._changes import RowChanges, masks_to_show, patterns_given
 from simcomplete.estimators._frames import frame_rows
 from simcomplete.estimators._growing import GrowingCandidates
 from simcomplete.estimators._ids import RowIds
@@ -63,7 +63,7 @@ class PosteriorCompleter(
     Parameters
     ----------
     metric : {"cosine", "pearson"}
-        Cosine, or correlation of rows: the cosine of rows less the mean of what was observed of them.
+        Cosine, or correlation of rows: the cosine of rows minus the mean of their observed values.
     center, scale : {"mean", "median"}, {"sd", "robust"}, optional
         Subtract this from every feature and divide by that, computed from the fitted rows; new rows are transformed
         with the same numbers.
@@ -151,9 +151,10 @@ class PosteriorCompleter(
             block by block.
         y : Ignored
             Here by convention.
-        masks : array of bool, shape (n_masks, n_features), optional
+        masks : "observed" or array of bool, shape (n_masks, n_features), optional
             Patterns to calibrate for, True where observed; or rows whose gaps are such patterns. When left out, those
-            of the incomplete rows, or random ones with rates from .1 to .95 where all are complete.
+            of the incomplete rows ("observed", which needs some), or random ones with rates from .1 to .95 where all
+            are complete.
         ids : sequence of str or int, optional
             An id for every candidate, each once: `search` returns them, and `forget` takes them. Without, candidates
             are known by their position.
@@ -173,7 +174,9 @@ class PosteriorCompleter(
         self._changes, table = RowChanges.learn(table, self.metric, self.center, self.scale)
         self.scaling_ = self._changes.scaling
         rng = generator(self.random_state)
-        if table.held is not None and is_numpy(table.held) and np.isnan(table.held).any():
+        incomplete = table.held is not None and is_numpy(table.held) and bool(np.isnan(table.held).any())
+        masks = patterns_given(masks, incomplete)
+        if incomplete:
             shown = None if masks is None else masks_to_show(masks, table.d, rng)
             X64, centred = np.asarray(table.held, dtype=np.float64), self._changes.centred
             own = (self.effort, self.objective, shown, self.mechanism)

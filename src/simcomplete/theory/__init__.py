@@ -1,7 +1,7 @@
 """The paper's theorems as functions that check each statement on given matrices.
 
 Every check returns a small frozen dataclass with its numbers. `holds` is the statement that is true,
-`holds_as_printed` the paper's own wording where that differs; `docs/deviations.md` tells the differences.
+`holds_as_printed` the paper's own wording where that differs; `docs/deviations.md` explains the differences.
 
 ==========================  ====================================================================================
 the paper                   here

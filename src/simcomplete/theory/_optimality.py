@@ -185,7 +185,7 @@ def stationary_counterexample() -> StationaryCounterexample:
     """V = 0: stationary, of rank 0 < 1, and not optimal, against the paper's Theorem (theorem:guarantee).
 
     S0 has eigenvalues 1.5 and 0.5. At V = 0 the gradient 4 (V V^T - S0) V is 0 and the objective is |S0|_F^2 = 2.5;
-    the optimum of rank 1 is 0.5^2 = 0.25. The curvature -4 * 1.5 = -6 along the top eigenvector tells.
+    the optimum of rank 1 is 0.5^2 = 0.25. The curvature -4 * 1.5 = -6 along the top eigenvector shows this.
 
     Returns
     -------

@@ -1,6 +1,7 @@
 """Neighbours narrowed down in float32 are those of float64, bit for bit, whatever the values."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -91,3 +92,10 @@ def test_no_copy_without_room(monkeypatch):
     assert not kept.many
     _ = kept.narrow  # one that is there is used
     assert kept.many
+
+
+@pytest.mark.parametrize(("few", "widest", "narrowed"), [(19, 2, True), (20, 2, False), (19, 1, False), (20, 1, False)])
+def test_only_many_rows_of_moderate_width_are_narrowed(monkeypatch, few, widest, narrowed):
+    monkeypatch.setattr(neighbours, "FEW_VALUES", few)
+    monkeypatch.setattr(neighbours, "WIDEST", widest)
+    assert KeptRows(np.ones((10, 2))).many is narrowed

@@ -106,9 +106,7 @@ class Agreement(NamedTuple):
 def mean_squared_gaps(
     values: Matrix, observed: Mask, places: NDArray[np.int64], rows: Matrix, deviations: Matrix
 ) -> Matrix:
-    """Mean squared differences of rows and some others each, given as places in `rows`, over what is observed.
-
-    Differences are in units of each feature's deviation.
+    """Mean squared differences, in deviations, of rows and some others each (places in `rows`) over what is observed.
 
     Examples
     --------
@@ -141,18 +139,19 @@ class CopyDetector:
     ----------
     classes : CopyModel
         How fresh rows and copies look.
-    deviations : array of shape (d,)
-        Of the features; differences are measured in them.
-    coincidences : array of shape (d,)
-        -log of how often two candidates have the same value of a feature.
+    deviations, coincidences : array of shape (d,)
+        Standard deviations of the features, and -log of how often two candidates have the same value of a feature.
     n : int
         How many candidates there were.
+    moves : bool
+        Whether vectors are changed, or copies only named.
     """
 
     classes: CopyModel
     deviations: Matrix
     coincidences: Matrix
     n: int
+    moves: bool = True
 
     def vectors(
         self,
@@ -170,10 +169,8 @@ class CopyDetector:
         ----------
         found : Vectors
             Of the rows, were they all fresh.
-        rows, near : ObservedRows, Nearest
-            The rows, and their nearest candidates by position.
-        neighbours : NeighbourRows
-            The same candidates' rows.
+        rows, near, neighbours : ObservedRows, Nearest, NeighbourRows
+            The rows, their nearest candidates by position, and these candidates' rows.
         means : ConditionalMeans
             The rows' completions, whose factorisations are used again.
         unit_space : Space
@@ -195,6 +192,8 @@ class CopyDetector:
         x = features(agreement.apart, means.outlying()[likely], observed)
         evidence = self.classes.evidence(x, self._most_evidence(agreement, observed))
         p[likely] = self.classes.given(evidence, prior)
+        if not self.moves:
+            return replace(found, match=Match(ids, p))
         most = self.classes.given(evidence, prior, ODDS).sum(axis=1)
         alike = np.sum(agreement.apart == agreement.apart[:, :1], axis=1)  # equally near ones are as likely
         known = observed.all(axis=1)  # whose vector is

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from simcomplete._posterior.candidates.conditional import RIDGE_NEIGHBOURS, CandidateHoldout, CompletedQueries, Queries
 from simcomplete._posterior.candidates.copies import MAX_EXAMPLES, MIN_EXAMPLES, CopyDetector, learn_copies
+from simcomplete._posterior.candidates.copy_cost import moved_if_harmless
 from simcomplete._posterior.candidates.moments import PassResult, Space, Statistics, WideStatistics, is_wide
 from simcomplete._posterior.candidates.source import Candidates, Pool, no_positions
+from simcomplete._posterior.shared.copy_classes import Prior
 from simcomplete._posterior.shared.lengths import COPY
 from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, Nearest
 from simcomplete._posterior.shared.rows import (
@@ -220,12 +222,16 @@ class Gathered:
             for name, sums in self.result.sums.items()
         }
 
-    def copies(self, done: CompletedQueries, holdout: CandidateHoldout, effort: Effort) -> CopyDetector:
-        """How copies look, from the simulated queries as they were completed."""
+    def copies(
+        self, done: CompletedQueries, holdout: CandidateHoldout, effort: Effort, unit_space: Space, prior: Prior
+    ) -> CopyDetector:
+        """Learn how copies look, and whether to move their vectors, from the completed simulated queries."""
         simulated = self.simulated
         assert simulated is not None  # there are enough candidates
         examples = min(MAX_EXAMPLES, max(MIN_EXAMPLES, len(simulated.raw) // 2)) if effort == "fast" else MAX_EXAMPLES
-        return learn_copies(simulated.raw, holdout.queries, done.means, self.pool.raw, simulated.repeated, examples)
+        found = learn_copies(simulated.raw, holdout.queries, done.means, self.pool.raw, simulated.repeated, examples)
+        near = self.result.near.some(slice(len(self.queries.values), None))
+        return moved_if_harmless(found, holdout, done, near, unit_space, prior, examples)
 
     def holdout(self, spaces: tuple[str, ...] = ()) -> CandidateHoldout:
         """Simulated queries among the candidates that are neither held out nor copies of such.

@@ -162,7 +162,13 @@ class PriorLayout:
 
 COPY_DETECTOR = Record(
     CopyDetector,
-    {"classes": COPY_MODEL, "deviations": Floats("d"), "coincidences": Floats("d"), "n": Value(int, low=1, high=2**62)},
+    {
+        "classes": COPY_MODEL,
+        "deviations": Floats("d"),
+        "coincidences": Floats("d"),
+        "n": Value(int, low=1, high=2**62),
+        "moves": FLAG,
+    },
 )
 CANDIDATE_MODEL = Record(
     CandidateModel,

@@ -32,7 +32,7 @@ from simcomplete._posterior.shared.rows import (
     check_settings,
 )
 from simcomplete._result.intervals import Match, RankedErrors
-from simcomplete._result.thresholds import Regression
+from simcomplete._result.thresholds import Correction
 from simcomplete._rows.budget import scipy_on_one_thread
 from simcomplete._rows.table import RowTable
 from simcomplete._types import Mask, Matrix
@@ -85,8 +85,8 @@ class CandidateModel:
     errors: RankedErrors | None = field(default=None, repr=False)
     copying: CopyDetector | None = field(default=None, repr=False)
     prior: Prior = None
-    # Of probabilities, by threshold. A change makes another model, which starts without.
-    regressions: dict[float, Regression] = field(default_factory=dict, init=False, repr=False, compare=False)
+    # Of probabilities, once it was learnt. A change makes another model, which starts without.
+    corrections: list[Correction | None] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @classmethod
     def fit(
@@ -166,11 +166,11 @@ class CandidateModel:
     ) -> CandidateModel:
         if gathered.simulated is None:
             return cls(gathered.candidates, gathered.spaces, untrained(gathered.candidates.n))
-        holdout = gathered.holdout(("raw",) if copies else ())
+        holdout, spaces = gathered.holdout(("raw",) if copies else ()), gathered.spaces
         choice = LEARN[effort](holdout, objective)
         done = choice.holdout_vectors
         assert done is not None  # as all that is learnt on simulated queries
-        copying = gathered.copies(done, holdout, effort) if copies else None
+        copying = gathered.copies(done, holdout, effort, spaces["unit"], prior) if copies else None
         u = done.u
         if centred:  # as the vectors of real queries will be: see `without_constant_part`
             u = u - u.mean(axis=1, keepdims=True)
@@ -179,7 +179,7 @@ class CandidateModel:
         choice = replace(choice, holdout_vectors=None)
         # Beside a pass over many rows it takes no time, and where there are many there may be no memory for it later.
         errors = holdout.ranked(u, deferred=gathered.candidates.n <= FEW)
-        return cls(gathered.candidates, gathered.spaces, choice, errors, copying, prior)
+        return cls(gathered.candidates, spaces, choice, errors, copying, prior)
 
     @property
     def unit(self) -> Any:

@@ -53,7 +53,7 @@ def duplicates(
     progress : bool, optional
         None shows progress on a terminal, False never.
     memory : int or str, optional
-        What a block of rows and its temporaries may take, as in `simcomplete.complete`.
+        Memory for a block of rows and its temporaries, as in `simcomplete.complete`.
 
     Returns
     -------
@@ -78,7 +78,9 @@ def duplicates(
     """
     above = check_number(above, "above", 0.0, 1.0)
     if prior is not None and check_number(prior, "prior", 0.0, MOST_COPIES) == 0:
-        raise InputError(f"prior={prior!r} is not a share of rows that have a copy; give one above 0", about=("prior",))
+        raise InputError(
+            f"prior={prior!r} is not the share of rows that have a copy; give a number above 0", about=("prior",)
+        )
     problem = problem_of_rows(
         X, None, Measure(min_overlap=min_overlap), progress, id=id, labels=labels, missing=missing
     )

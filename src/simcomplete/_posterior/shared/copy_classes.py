@@ -168,13 +168,13 @@ class CopyModel:
 
     def given(self, evidence: Matrix, prior: Prior, odds: float = 1.0) -> Matrix:
         """The same from the evidence for each kind."""
-        rates = self._rates(prior)
+        rates = self.assumed_rates(prior)
         total = rates.sum()
         weight = odds * rates / max(1 - total, 1e-9) * np.exp(evidence)
         return np.asarray(weight / (1 + weight.sum(axis=1, keepdims=True)))
 
-    def _rates(self, prior: Prior) -> Matrix:
-        """Rates of the classes: as is usual, with a sum that is told, or told each."""
+    def assumed_rates(self, prior: Prior) -> Matrix:
+        """Rates of exact, near and rough copies: the usual ones, those with the given sum, or the given three."""
         if prior is None:
             return self.rates
         if isinstance(prior, (int, float, np.number)):

@@ -61,22 +61,37 @@ def _rough(probes: Probes, part: slice, rows: NarrowRows) -> Single:
     """Overlap cosines in float32, 0 without evidence."""
     values, which = probes.values[part].astype(np.float32), probes.which[part]
     masks, which = np.unique(which, return_inverse=True)
-    seen = [np.flatnonzero(probes.masks[mask]) for mask in masks]
-    by_mask = len(masks) <= FEW_MASKS or max(map(len, seen)) * SHARE <= rows.shape[1]
     found = np.empty((len(values), rows.shape[0]), dtype=np.float32)
+    seen = [np.flatnonzero(probes.masks[mask]) for mask in masks]
+    if len(masks) <= FEW_MASKS or max(map(len, seen)) * SHARE <= rows.shape[1]:
+        _by_mask(values, which, seen, rows, found)
+        return found
     for i, block in enumerate(rows.blocks):
         out = found[:, i * BLOCK : i * BLOCK + block.shape[1]]
-        if by_mask:
-            for mask, own in enumerate(seen):
-                of = np.flatnonzero(which == mask)
-                read = block[own]
-                out[of] = values[of][:, own] @ read
-                np.multiply(read, read, out=read)
-                out[of] /= _root(np.ones(len(own), dtype=np.float32) @ read)
-        else:
-            np.matmul(values, block, out=out)
-            out /= _root(probes.masks[masks].astype(np.float32) @ (block * block))[which]
+        np.matmul(values, block, out=out)
+        out /= _root(probes.masks[masks].astype(np.float32) @ (block * block))[which]
     return found
+
+
+def _by_mask(
+    values: Single, which: NDArray[np.int64], seen: list[NDArray[np.int64]], rows: NarrowRows, found: Single
+) -> None:
+    """Fill in the cosines mask by mask, reading only the features that a mask has."""
+    room = np.empty(max(map(len, seen)) * BLOCK, dtype=np.float32)  # one for all: new memory costs as much as reading
+    parts = []
+    for mask, own in enumerate(seen):
+        of = np.flatnonzero(which == mask)
+        # Features that are 0 in all rows of the mask come last: they count in the energies of candidates alone.
+        some = values[of][:, own].any(axis=0)
+        parts.append((of, np.concatenate([own[some], own[~some]]), values[of][:, own[some]]))
+    for i, block in enumerate(rows.blocks):
+        width = block.shape[1]
+        for of, own, probes in parts:
+            read = np.take(block, own, axis=0, out=room[: len(own) * width].reshape(len(own), width), mode="clip")
+            product = probes @ read[: probes.shape[1]]
+            np.multiply(read, read, out=read)
+            product /= _root(np.ones(len(own), dtype=np.float32) @ read)
+            found[of, i * BLOCK : i * BLOCK + width] = product
 
 
 def _root(energy: Matrix | Single) -> Single:

@@ -46,7 +46,7 @@ def pool(estimates: Any, variances: Any, *, df: float | None = None) -> Pooled:
         The squared standard error of every estimate.
     df : float, optional
         Degrees of freedom that the estimate would have on complete data. With it, those of the result are never more
-        (Barnard and Rubin, Biometrika 86, 1999); without, the samples are taken for large.
+        (Barnard and Rubin, Biometrika 86, 1999); without, the samples are assumed to be large.
 
     Returns
     -------

@@ -22,6 +22,8 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8
 MARKERS = "osD^v<>PX*"
 # The smallest half of a range on the vertical axis: smaller differences do not fill the panel.
 MIN_HALF_RANGE = 0.005
+# Inches; a legend of five columns does not fit into less.
+LEAST_WIDTH = 5.6
 AXIS_LABELS = {"missing": "missing ratio", "rank": "rank", "penalty": "weight", "step": "step"}
 
 
@@ -78,7 +80,8 @@ def draw_figure(figure: PaperFigure, kind: str, theme: Theme = LIGHT) -> bytes:
     panels = figure.panels()
     measures = figure.protocol.measures
     shape = (len(measures), len(panels))
-    canvas, grid = drawing(2.1 * shape[1] + 0.6, 2.2 * shape[0] + 0.6, theme, columns=shape[0] * shape[1])
+    width = max(2.1 * shape[1] + 0.6, LEAST_WIDTH)
+    canvas, grid = drawing(width, 2.2 * shape[0] + 0.6, theme, columns=shape[0] * shape[1])
     specs = canvas.add_gridspec(*shape)
     for axes, spec in zip(np.atleast_1d(grid), specs, strict=True):  # from one row of panels to a row per measure
         axes.set_subplotspec(spec)

@@ -9,10 +9,11 @@ from functools import partial
 from simcomplete._report.figures import Theme, data_uri
 from simcomplete._report.page import ThemedFigure, render_page, themed
 from simcomplete._reproduction.protocol import Protocol
+from simcomplete._reproduction.report.extent import describe_runs
 from simcomplete._reproduction.report.figures import PaperFigure, draw_figure
 from simcomplete._reproduction.report.overview import Overview
 from simcomplete._reproduction.report.results import Finding
-from simcomplete._reproduction.report.tables import LEGEND, PaperTable, describe_columns, describe_runs
+from simcomplete._reproduction.report.tables import LEGEND, PaperTable, describe_columns
 from simcomplete._reproduction.summary import CellSummary
 
 # A figure with more panels side by side scrolls on a phone.
@@ -59,7 +60,7 @@ def render_paper(
         "legend": LEGEND,
         "protocols": protocols,
         "coverage": {one.name: coverage(one, cells[one.name]) for one in protocols},
-        "runs": {one.name: describe_runs(one) for one in protocols},
+        "runs": {one.name: describe_runs(one, cells[one.name]) for one in protocols},
         "columns": {one.name: describe_columns(one) for one in protocols if tables[one.name]},
         "tables": {name: [part for one in group for part in split_table(one)] for name, group in tables.items()},
         "figures": {name: [_page_figure(figure) for figure in group] for name, group in figures.items()},
@@ -87,7 +88,7 @@ def split_table(table: PaperTable) -> list[PaperTable]:
     for share in dict.fromkeys(shares):
         kept = [*range(table.words), *(table.words + j for j, one in enumerate(shares) if one == share)]
         rows = [[row[j] for j in kept] for row in table.rows]
-        rows = [row for row in rows if any(cell != "-" for cell in row[table.words :])]
+        rows = [row for row in rows if any(cell not in ("-", "") for cell in row[table.words :])]
         parts.append(
             replace(table, title=f"{table.title}, {share} missing", head=[table.head[j] for j in kept], rows=rows)
         )

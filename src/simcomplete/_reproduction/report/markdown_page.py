@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from simcomplete._reproduction.protocol import Protocol
+from simcomplete._reproduction.report.extent import describe_cuts
 from simcomplete._reproduction.report.html_page import coverage
 from simcomplete._reproduction.report.overview import NAME, Overview
 from simcomplete._reproduction.report.results import Finding
@@ -16,6 +17,12 @@ PAGE_START = """\
 The paper completes similarities of samples with missing values by [SMCNN](methods/smcnn.md) and
 [SMCNmF](methods/smcnmf.md). We ran its experiments again with all methods that it compares with, and with
 [posterior](methods/posterior.md), the method of this library.
+"""
+LEFT_OUT = """\
+## What is left out
+
+Combinations that take minutes each and do not bear on the question of their table are not run, and slow methods have
+fewer of the seeds, so that all of it can be run again in some hours.
 """
 PAGE_END = """\
 ## How this page was made
@@ -38,12 +45,9 @@ single runs are the rows of [rows.jsonl.gz](reproduction/rows.jsonl.gz): data se
 measures, seconds and CPU seconds of the solver alone, memory, versions, machine, commit and outcome. Where the paper
 is ambiguous, [deviations](deviations.md) describes the interpretation used. The paper's numbers are taken from its
 source, which does not contain the effectiveness tables and the figures; for these there are no numbers to compare
-with. Methods that take long run with fewer seeds, and have no tuned column where trying the whole grid takes minutes;
-the tables for 2,000 and 3,000 candidates have one of the paper's three missing ratios, and other protocols leave out
-what does not bear on their question. Each table says what is left out. A claim is checked on the seeds for which
-every cell that it compares was run (at least the first), so all methods have the same data. The tables show means over
-all seeds that were run. Timings are shown side by side only where they come from one machine, one version and one run
-with nothing else on the machine.
+with. A claim is checked on the seeds for which every cell that it compares was run (at least the first), so all
+methods have the same data. The tables show means over all seeds that were run. Timings are shown side by side only
+where they come from one machine, one version and one run; their page says whether other work ran beside it.
 
 {machine}
 """
@@ -72,6 +76,8 @@ def render_findings(
         name, mine = one_protocol.name, cells[one_protocol.name]
         link = f"[{name}](reproduction/{name}.md)" if any(cell.ran for cell in mine) else name
         parts.append(f"| {link} | {one_protocol.paper} | {coverage(one_protocol, mine)} |")
+    cuts = [(one.name, describe_cuts(one)) for one in protocols]
+    parts += ["", LEFT_OUT, *(f"- [{name}](reproduction/{name}.md): {'; '.join(left)}." for name, left in cuts if left)]
     shown = command.replace(" -o ", " \\\n        -o ")  # two lines: a page is as wide as 96 letters of code
     parts += ["", PAGE_END.format(command=shown, machine=machine)]
     return "\n".join(parts)

@@ -61,7 +61,7 @@ class Overview:
             axes.set_title(set_label(dataset), color=theme.ink, fontsize=10)
             axes.set_xlabel("missing ratio", fontsize=8)
             axes.set_xticks(sorted({x for points in curves.values() for x, _ in points}))
-            axes.set_yticks([0.1, 0.3, 1, 3, 10, 30], ["0.1", "0.3", "1", "3", "10", "30"])
+            axes.set_yticks([0.1, 0.3, 1, 3, 10, 100, 1000], ["0.1", "0.3", "1", "3", "10", "100", "1000"])
             axes.minorticks_off()
             axes.tick_params(labelsize=7)
         first.set_ylabel("error, S0 = 1", color=theme.ink)

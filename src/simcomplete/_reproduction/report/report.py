@@ -8,13 +8,14 @@ from typing import Any
 
 from simcomplete._reproduction.protocol import Protocol, protocol_names
 from simcomplete._reproduction.report.claims import check_claims
+from simcomplete._reproduction.report.extent import describe_runs
 from simcomplete._reproduction.report.figures import PaperFigure, build_figures, draw_figure
 from simcomplete._reproduction.report.formats import cells_csv, table_latex, table_markdown, with_links
 from simcomplete._reproduction.report.html_page import coverage, render_paper, split_table
 from simcomplete._reproduction.report.markdown_page import render_findings
 from simcomplete._reproduction.report.overview import NAME as OVERVIEW
 from simcomplete._reproduction.report.overview import build_overview
-from simcomplete._reproduction.report.tables import LEGEND, PaperTable, build_tables, describe_columns, describe_runs
+from simcomplete._reproduction.report.tables import LEGEND, PaperTable, build_tables, describe_columns
 from simcomplete._reproduction.rows import rows_by_trial
 from simcomplete._reproduction.summary import summarise_cells
 from simcomplete._rows.atomic import replacing
@@ -93,7 +94,7 @@ class Report:
         parts = [f"# {protocol.title}", "", f"The paper: {protocol.paper}."]
         parts += [f"Readings ([deviations](../deviations.md)): {', '.join(protocol.decisions)}.", ""]
         done = coverage(protocol, self.cells[protocol.name])
-        parts += [f"{describe_runs(protocol)} Made so far: {done}.", ""]
+        parts += [f"{describe_runs(protocol, self.cells[protocol.name])} Made so far: {done}.", ""]
         if self.tables[protocol.name]:
             parts += [f"{describe_columns(protocol)} {LEGEND}", ""]
         for table in [part for one in self.tables[protocol.name] for part in split_table(one)]:
@@ -112,7 +113,9 @@ def describe_machine(rows: Sequence[dict[str, Any]]) -> str:
     busy = (
         f" The load was {min(loads):.0f} to {max(loads):.0f}; use CPU seconds, not wall-clock seconds." if loads else ""
     )
+    hours = sum(row.get("cpu_seconds") or 0.0 for row in rows) / 3600
     return (
-        f"{len(rows)} rows, made on {', '.join(facts['processor'])} with {', '.join(facts['cores'])} cores and "
+        f"{len(rows)} rows, whose solvers took {hours:.1f} hours of processor time, made on "
+        f"{', '.join(facts['processor'])} with {', '.join(facts['cores'])} cores and "
         f"{', '.join(facts['threads'])} thread for each run, commit {', '.join(c[:10] for c in facts['commit'])}.{busy}"
     )

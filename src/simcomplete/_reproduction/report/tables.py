@@ -5,14 +5,14 @@ The paper's numbers, where it printed any, are a row below ours.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from simcomplete._registry import find
 from simcomplete._reproduction.protocol import Protocol
 from simcomplete._reproduction.reported import method_label, set_label
-from simcomplete._reproduction.summary import TIMED, TOLERANCE, CellSummary, is_timed
+from simcomplete._reproduction.summary import TIMED, TOLERANCE, CellSummary
 
 ABOVE, BELOW, OVER = "▲", "▼", "*"
 MEASURE_LABELS = {
@@ -58,8 +58,8 @@ WHOLE_NUMBERS = ("rank", "rank_absolute", "extra_mib")
 LEGEND = (
     f"Numbers are means over the runs; ± is the standard deviation where there are several. {ABOVE}: ours is above the "
     f"paper's by more than {TOLERANCE:g} ({TOLERANCE:.0%} for ranks), {BELOW}: below. {OVER}: a run exceeded its time "
-    "limit, and the number is that of its last iteration. -: not run. The column 'which' names the parameters that "
-    "were used, or 'paper' for the paper's numbers."
+    "limit, and the number is that of its last iteration. -: not run; blank: left out, or not a measure of this "
+    "method. The column 'which' names the parameters that were used, or 'paper' for the paper's numbers."
 )
 
 
@@ -89,37 +89,6 @@ def describe_columns(protocol: Protocol) -> str:
         return f"{text} (paper): as printed."
     axes = [SETTING_MEANINGS.get(name, f"the {name}") for name in protocol.grid]
     return f"{text} Before the name of a measure: {', then '.join(axes)}."
-
-
-def describe_runs(protocol: Protocol) -> str:
-    """Say how often each cell is run, how long a run may take, and what is left out because it takes too long.
-
-    Examples
-    --------
-    >>> from simcomplete._reproduction.protocol import load_protocol
-    >>> describe_runs(load_protocol("threshold"))
-    'Seeds: 5. A run may take 300 s of processor time. Left out: NNFN on X, for the printed ranks are those of S.'
-    """
-    slow: dict[int, list[str]] = {}
-    for place, count in protocol.fewer_seeds.items():
-        method, _, column = place.partition(" ")
-        if method in protocol.methods and count < len(protocol.seeds):
-            slow.setdefault(count, []).append(f"{method_label(method)} {column}".strip())
-    fewer = "; ".join(f"{', '.join(names)}: {count}" for count, names in sorted(slow.items()))
-    text = f"Seeds: {len(protocol.seeds)}{f' ({fewer})' if fewer else ''}. "
-    text += f"A run may take {protocol.time_limit:g} s of processor time."
-    for one in protocol.columns:
-        left = [method_label(m) for m in protocol.methods if m not in one.get("methods", protocol.methods)]
-        if left and one.get("params", {}).get("tune"):
-            text += f" Not tuned, because trying the whole grid takes minutes: {', '.join(left)}."
-    if protocol.left_out:
-        text += f" Left out: {protocol.left_out}"
-    if is_timed(protocol):
-        text += (
-            " Timings are those of one machine, one version and nothing else running; runs that were made beside "
-            "other work are not timed."
-        )
-    return text
 
 
 def build_tables(protocol: Protocol, cells: Sequence[CellSummary]) -> list[PaperTable]:
@@ -157,13 +126,20 @@ def _table(protocol: Protocol, title: str, cells: Sequence[CellSummary]) -> Pape
                 absent.append(f"{method_label(method)} {name}")
                 continue
             ran = True
-            rows.append([method_label(method), name, *(cell_text(c, m) for c in column for m in protocol.measures)])
+            rows.append([method_label(method), name, *_texts(protocol, column, settings)])
         paper = {_setting_label({name: cell.at[name] for name in protocol.grid}): cell.paper for cell in mine}
         if ran and any(paper.values()):
-            numbers = [paper[_setting_label(at)] for at in settings]
+            numbers = [paper.get(_setting_label(at), {}) for at in settings]
             texts = [number_text(one[m], m) if m in one else "" for one in numbers for m in protocol.measures]
             rows.append([method_label(method), "paper", *texts])
     return PaperTable(title, head, rows, words=2, note=f"Not run: {', '.join(absent)}." if absent else "")
+
+
+def _texts(protocol: Protocol, cells: Sequence[CellSummary], settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the texts of a method's cells by setting; blank where the protocol leaves the setting out."""
+    by_setting = {_setting_label({name: cell.at[name] for name in settings[0]}): cell for cell in cells}
+    found = [by_setting.get(_setting_label(at)) for at in settings]
+    return ["" if cell is None else cell_text(cell, m) for cell in found for m in protocol.measures]
 
 
 def _columns(cells: Sequence[CellSummary]) -> list[tuple[str, list[CellSummary]]]:
@@ -179,7 +155,7 @@ def _columns(cells: Sequence[CellSummary]) -> list[tuple[str, list[CellSummary]]
     return groups
 
 
-def _setting_label(setting: dict[str, Any]) -> str:
+def _setting_label(setting: Mapping[str, Any]) -> str:
     return ", ".join(f"{value:g}" for value in setting.values())
 
 
@@ -192,7 +168,8 @@ def _properties_table(protocol: Protocol, cells: Sequence[CellSummary]) -> Paper
     rows = []
     for method in protocol.methods:
         row = find(method).row()
-        texts = [cell_text(cell, m) for cell in cells if cell.method == method for m in protocol.measures]
+        sizes_run = [{"candidates": n} for n in protocol.candidates]
+        texts = _texts(protocol, [cell for cell in cells if cell.method == method], sizes_run)
         blank = [""] * len(names)
         rows.append([method_label(method), *printed.get(method, blank), *(str(row[n]) for n in extra), *texts])
     head = ["method", *(f"{name} (paper)" for name in names), *extra, *measured]

@@ -94,7 +94,7 @@ class Page {
     byId("neighbours").hidden = false;
     byId("by-overlap").parentElement.classList.toggle("small", Boolean(show.shape));
     const word = this.model.metric === "pearson" ? "Correlation" : "Cosine";
-    showList(byId("by-overlap"), "By overlap", `${word} over what is shown, as if the rest did not matter.`, overlap, scale, truthKnown, show);
+    showList(byId("by-overlap"), "By overlap", `${word} over the observed values alone.`, overlap, scale, truthKnown, show);
     showList(byId("by-posterior"), "By posterior", `Expected ${word.toLowerCase()} over everything, given what is shown.`, posterior, scale, truthKnown, show);
     showLegend(truthKnown, scale, posterior.some((near) => near.low !== null));
     showConfidence(confidence, known);

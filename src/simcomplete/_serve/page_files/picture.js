@@ -37,8 +37,8 @@ export class PictureEditor {
     this.count = el("p", { class: "soft count" });
     this.strip = el("div", { class: "samples", role: "group", "aria-label": "Samples to pick" });
     this.samples = [];
-    this.back = el("button", { type: "button", on: { click: () => this.turn(-AT_ONCE) } }, "‹ Earlier");
-    this.forth = el("button", { type: "button", on: { click: () => this.turn(AT_ONCE) } }, "Later ›");
+    this.back = el("button", { type: "button", on: { click: () => this.turn(-AT_ONCE) } }, "‹ Previous");
+    this.forth = el("button", { type: "button", on: { click: () => this.turn(AT_ONCE) } }, "Next ›");
     const button = (text, call) => el("button", { type: "button", on: { click: call } }, text);
     const biggest = Math.max(2, Math.round(Math.min(this.height, this.width) / 2));
     root.append(

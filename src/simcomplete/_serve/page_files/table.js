@@ -19,7 +19,7 @@ export class TableEditor {
   build(root) {
     const button = (text, call) => el("button", { type: "button", on: { click: call } }, text);
     this.said = el("p", { class: "soft", "aria-live": "polite" });
-    this.back = button("‹ Before", () => this.pick(this.place - 1));
+    this.back = button("‹ Previous", () => this.pick(this.place - 1));
     this.forth = button("Next ›", () => this.pick(this.place + 1));
     this.picker = el("fieldset", {}, el("legend", {}, "Pick a sample"), this.said, el("div", { class: "row" }, this.back, this.forth));
     this.box = el("textarea", { id: "paste", rows: "2", spellcheck: false, placeholder: "Cells copied from a spreadsheet, with the line of names or without" });
