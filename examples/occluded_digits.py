@@ -17,6 +17,7 @@ X = load_digits().data
 P, truth = X[:1500], X[1500:1700]
 seen = sc.masks.square(truth, missing=0.45, shape=(8, 8), random_state=0)
 Q = sc.masks.apply(truth, seen)
+print(f"{len(P)} complete pictures, {len(Q)} with {(~seen).mean():.0%} of their pixels covered")
 
 done = sc.complete(P, Q, method="posterior")
 overlap = sc.complete(P, Q, method="overlap")

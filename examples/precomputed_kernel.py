@@ -7,6 +7,7 @@ not give one, but completed similarities do. In this example, half of the pixels
 """
 
 import matplotlib.pyplot as plt
+import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.decomposition import KernelPCA
 from sklearn.pipeline import make_pipeline
@@ -38,9 +39,13 @@ linear = SVC(kernel="linear").fit(model.factor_, labels[train])
 print(f"accuracy with the factor: {linear.score(model.transform(X[test]), labels[test]):.1%}")
 
 # %%
-# Kernel PCA draws the training rows in two dimensions.
-completer = machine[0]
-embedding = KernelPCA(2, kernel="precomputed").fit_transform(completer.fit_transform(X[train]))
+# Kernel PCA draws the training rows in two dimensions. The completed kernel has no negative eigenvalue, except for
+# rounding. The matrix of similarities over common pixels has.
+completed = machine[0].fit_transform(X[train])
+print(f"smallest eigenvalue, completed: {np.linalg.eigvalsh(completed)[0]:.2g}")
+overlap = sc.overlap_similarity(X[train])
+print(f"smallest eigenvalue, common pixels: {np.linalg.eigvalsh(overlap)[0]:.2g}")
+embedding = KernelPCA(2, kernel="precomputed").fit_transform(completed)
 figure, axis = plt.subplots(figsize=(6.4, 4))
 points = axis.scatter(*embedding.T, c=labels[train], cmap="tab10", s=14)
 axis.legend(*points.legend_elements(), title="digit", loc=6, bbox_to_anchor=(1, 0.5))

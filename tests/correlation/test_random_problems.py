@@ -114,3 +114,27 @@ def test_a_direction_without_end_is_left():
     assert repair.status.ok
     assert repair.values[0, 3] == pytest.approx(0.1, abs=1e-6)
     assert repair.certificate.relative_gap < 1e-5
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("floor", [1e-8, 0.3])
+def test_a_repaired_block_beside_unknown_pairs_and_weights(seed, floor):
+    """A block that has the floor as its smallest eigenvalue leaves no matrix inside, and multipliers without end."""
+    rng = np.random.default_rng(seed)
+    n, k = 7, 4
+    A = symmetric(rng.uniform(-1, 1, (n, n))) + np.eye(n)
+    A[:k, :k] = sc.nearest_correlation(A[:k, :k], min_eigenvalue=floor).values
+    H = symmetric(rng.uniform(0.1, 1.0, (n, n)))
+    gap = A.copy()
+    gap[0, k] = gap[k, 0] = np.nan
+    H[0, k] = H[k, 0] = 0.0
+    repair = sc.nearest_correlation(gap, weights=H, block=k, min_eigenvalue=floor)
+    np.testing.assert_allclose(repair.values[:k, :k], A[:k, :k], atol=1e-15)
+    assert np.linalg.eigvalsh(repair.values)[0] > floor - 5e-8
+    low, high = np.full((n, n), -2.0), np.full((n, n), 2.0)
+    low[:k, :k] = high[:k, :k] = A[:k, :k]
+    # A little room for the solver, which needs it, makes its optimum a little smaller.
+    smallest = best(A - floor * np.eye(n), H, floor, low - 1e-7, high + 1e-7)[1]
+    proof = repair.certificate
+    assert proof.relative_gap < 1e-4
+    assert smallest * (1 - 1e-6) <= proof.objective <= smallest * (1 + 1e-2)

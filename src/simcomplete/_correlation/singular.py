@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from simcomplete._correlation.newton import newton
 from simcomplete._method.iterate import Limits
@@ -30,11 +31,10 @@ def with_singular_block(G: Matrix, b: Vector, k: int, tol: float, limits: Limits
            [1. , 1. , 0.2],
            [0.2, 0.2, 1. ]])
     """
-    s, U = np.linalg.eigh(G[:k, :k])
-    kept = s > ZERO * s[-1]
-    if kept.all():
+    own = own_directions(G[:k, :k])
+    if own is None:
         return None
-    s, U = s[kept], U[:, kept]
+    s, U = own
     r, B = len(s), G[:k, k:]
     M0 = np.block([[np.diag(s), U.T @ B], [B.T @ U, G[k:, k:]]])
     held = np.zeros(M0.shape, dtype=bool)
@@ -44,3 +44,24 @@ def with_singular_block(G: Matrix, b: Vector, k: int, tol: float, limits: Limits
     X = np.block([[G[:k, :k], cross], [cross.T, M[r:, r:]]])
     lost = 2 * float(np.sum(np.square(B - U @ (U.T @ B))))  # what no valid matrix can have
     return X, run, float(run.best_facts["lower_bound"]) + lost
+
+
+def own_directions(B: Matrix) -> tuple[Vector, Matrix] | None:
+    """Eigenvalues other than 0 of a positive semi-definite matrix, and their eigenvectors; None where none is 0."""
+    s, U = np.linalg.eigh(B)
+    kept = s > ZERO * s[-1]
+    return None if kept.all() else (s[kept], U[:, kept])
+
+
+def face_of_block(B: Matrix, n: int) -> Matrix | None:
+    """What every positive semi-definite matrix of n rows with the leading block B is combined of; None of all.
+
+    Examples
+    --------
+    >>> face_of_block(np.ones((2, 2)), 3).round(3)
+    array([[0.707, 0.   ],
+           [0.707, 0.   ],
+           [0.   , 1.   ]])
+    """
+    own = own_directions(B)
+    return None if own is None else block_diag(own[1], np.eye(n - len(B)))

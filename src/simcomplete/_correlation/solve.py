@@ -17,8 +17,8 @@ from simcomplete._correlation.lagrangian import augmented
 from simcomplete._correlation.newton import newton
 from simcomplete._correlation.psd import psd_part, with_diagonal
 from simcomplete._correlation.repair import Proof
-from simcomplete._correlation.singular import with_singular_block
-from simcomplete._correlation.splitting import solve_by_splitting
+from simcomplete._correlation.singular import face_of_block, with_singular_block
+from simcomplete._correlation.splitting import on_face, solve_by_splitting
 from simcomplete._correlation.tied import Ties, entry_weights, nearly_tied
 from simcomplete._correlation.weighted import Weighted
 from simcomplete._method.iterate import Limits
@@ -158,9 +158,8 @@ def inner_floor(conditions: Constraints) -> float:
     """A floor a little above the one asked for: meeting bounds exactly at the end costs eigenvalues."""
     floor, k = conditions.floor, conditions.block
     inside = floor + 10 * BY_ELEMENT if floor > 0 else 0.0
-    if k is None or inside == floor:
-        return inside
-    return float(np.clip(np.linalg.eigvalsh(conditions.values[:k, :k])[0], floor, inside))  # what the block allows
+    # A block that has the floor itself allows nothing above.
+    return inside if k is None or float(np.linalg.eigvalsh(conditions.values[:k, :k])[0]) > inside else floor
 
 
 def row_scale(conditions: Constraints, n: int) -> tuple[Vector, Matrix | float]:
@@ -187,7 +186,10 @@ def by_element(given: Given, conditions: Constraints, tol: float, limits: Limits
         low, high = (np.where(off, bound * size, b) for bound in (conditions.low, conditions.high))
         return Weighted((given.values - a * np.eye(n)) * size, h2, low, high, 0.0)
 
-    inner, wanted = problem(inner_floor(conditions)), problem(conditions.floor)
+    inner, wanted, k = problem(inner_floor(conditions)), problem(conditions.floor), conditions.block
+    if k is not None:
+        face = face_of_block(inner.low[:k, :k], n)
+        inner, wanted = replace(inner, face=face), replace(wanted, face=face)
     ended: Any
     X, Z, ended = solve_by_splitting(inner, inner.A, np.zeros((n, n)), tol, limits)
     proofs = [Z]  # every one is a proof, and the best is taken
@@ -197,7 +199,8 @@ def by_element(given: Given, conditions: Constraints, tol: float, limits: Limits
         proofs += [Z] if point.proof is None else [Z, point.proof]
     if ended.status.code == "infeasible":
         raise contradiction(Z * size, conditions, given.source.labels)
-    X = with_diagonal(psd_part(X)[0], np.diag(inner.low)) / size
+    X = psd_part(X)[0] if inner.face is None else on_face(X, inner.face)
+    X = with_diagonal(X, np.diag(inner.low)) / size
     if ended.status.ok:  # else a valid matrix comes first, as above
         X = np.clip(X, conditions.low, conditions.high)
     X[np.diag_indices(n)] = 1.0

@@ -30,7 +30,7 @@ from scipy.linalg import eigh
 from simcomplete._correlation.contradiction import violation
 from simcomplete._correlation.dual import SINGLE
 from simcomplete._correlation.newton import QUIET, stop_at
-from simcomplete._correlation.psd import positive_ones, psd_gram
+from simcomplete._correlation.psd import positive_ones, psd_gram, psd_part
 from simcomplete._correlation.weighted import Weighted
 from simcomplete._method.iterate import Facts, Limits, Run, iterate
 from simcomplete._types import Matrix, Vector
@@ -100,15 +100,21 @@ class Splitting:
     share: Matrix
     low: Matrix
     high: Matrix
+    face: Matrix | None
 
     @classmethod
     def of(cls, problem: Weighted, c: float, kind: Any) -> Splitting:
         """With arrays of a precision."""
-        arrays = (problem.h2 * problem.A, 1 / (problem.h2 + c), *problem.needed)
-        return cls(problem, c, *(one.astype(kind) for one in arrays))
+        low, high = (bound.astype(kind) for bound in problem.needed)
+        face = None if problem.face is None else problem.face.astype(kind)
+        h2 = problem.h2
+        return cls(problem, c, (h2 * problem.A).astype(kind), (1 / (h2 + c)).astype(kind), low, high, face)
 
     def at(self, V: Matrix) -> SplitPoint:
         """What follows from V, by one eigendecomposition of which the smaller side is multiplied out."""
+        if self.face is not None:
+            Y = on_face(V, self.face)
+            return self._with(V, Y, 2 * Y - V)
         w, U = eigh(V, driver="evd", check_finite=False)
         up = positive_ones(w)
         if 2 * int(up.sum()) <= len(w):
@@ -118,6 +124,10 @@ class Splitting:
             X = psd_gram(U[:, ~up] * np.sqrt(np.maximum(-w[~up], 0)))
             Y = V + X
             X += Y
+        return self._with(V, Y, X)
+
+    def _with(self, V: Matrix, Y: Matrix, X: Matrix) -> SplitPoint:
+        """The point of Y - a I = V_+ and 2 V_+ - V, which are written over."""
         diagonal = np.diag_indices(len(V))
         Y[diagonal] += self.problem.floor
         X[diagonal] += self.problem.floor
@@ -189,14 +199,15 @@ def solve_by_splitting(
         done = here.V.dtype == np.float64
         facts = {"deviation": max(1.0, here.c) * here.missed + (0.0 if done else 2 * tol)}
         if here.made % EVERY == EVERY - 1:
-            wrong = violation(multiplier(here), problem.low - shift, problem.high - shift) if done else 0.0
+            looked = done and problem.face is None
+            wrong = violation(multiplier(here), problem.low - shift, problem.high - shift) if looked else 0.0
             facts |= {"contradiction": wrong} if wrong > 0 else {}
         return facts
 
     first = at_penalty(penalties[0], np.dtype(np.float32) if n >= SINGLE else DOUBLE)
     start = first.at((X - shift - Z / first.c).astype(first.low.dtype))
     run = iterate(start, step, measure=measure, stop=stop_at(tol), limits=limits)
-    return run.state.X.astype(np.float64), multiplier(run.state), run
+    return run.state.X.astype(np.float64), multiplier(run.state, problem.face), run
 
 
 def typical(problem: Weighted) -> float:
@@ -215,8 +226,25 @@ def typical(problem: Weighted) -> float:
     return float(np.sqrt(np.exp(np.mean(np.log(some))) * some.mean()) * len(some) / len(h2)) if len(some) else 1.0
 
 
-def multiplier(here: SplitPoint) -> Matrix:
-    """Z, positive semi-definite to the last digit, as a proof needs it."""
-    w, U = eigh(here.V.astype(np.float64), driver="evd", check_finite=False)
+def multiplier(here: SplitPoint, face: Matrix | None = None) -> Matrix:
+    """Z, positive semi-definite to the last digit, as a proof needs it; on a face, in all its directions."""
+    V = here.V.astype(np.float64)
+    if face is not None:
+        Z: Matrix = here.c * (on_face(V, face) - V)
+        return Z
+    w, U = eigh(V, driver="evd", check_finite=False)
     down = w < 0
     return psd_gram(U[:, down] * np.sqrt(-here.c * w[down]))
+
+
+def on_face(V: Matrix, face: Matrix) -> Matrix:
+    """The nearest P M P^T with positive semi-definite M, P the orthonormal columns of a face.
+
+    Examples
+    --------
+    >>> on_face(np.array([[1.0, 0.5], [0.5, -2.0]]), np.array([[1.0], [0.0]]))
+    array([[1., 0.],
+           [0., 0.]])
+    """
+    Y: Matrix = face @ psd_part(face.T @ V @ face)[0] @ face.T
+    return (Y + Y.T) / 2

@@ -12,14 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._result.intervals import IntervalModel, RankedErrors
+from simcomplete._result.intervals import IntervalModel, Levels, RankedErrors
 from simcomplete._result.pairs import LEVELS_KEPT, Pairs, places_among, share_beyond
 from simcomplete._result.recalibration import CLIP, how_far, logistic, of_threshold, regress, simulated_pairs
 
 SHARES = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.004)  # of true similarities above the thresholds that are learnt
 SIMULATED_PAIRS = 200_000  # that these are looked for among
 REGRESSED, LEAST_REGRESSED = 10_000, 300  # pairs of each regression
-Levels = NDArray[np.float64]
 
 
 class Correction(NamedTuple):

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._result.search import Neighbours
-from simcomplete._rows.narrow import exact_products
 from simcomplete.errors import StoreError
 from simcomplete.stores._store import VectorStore
 
@@ -81,7 +80,7 @@ class StoreFinder:
                 near = self.positions(names)
                 near = near[near >= 0]
                 P = rows(near)
-                exact = exact_products(P, U[row])  # equal rows have equal products, so that ties are ties
+                exact = P @ U[row]
                 key = exact / np.sqrt(lengths_of(P)) if balanced else exact
                 best = np.lexsort((near, -key))[:k]
                 ids[row, : len(best)], scores[row, : len(best)] = near[best], exact[best]

@@ -183,7 +183,7 @@ def test_restricted_to_all_features_is_the_similarity():
 
 def test_restricted_says_what_it_needs():
     X = with_gaps(drawn(60))
-    with pytest.raises(InputError, match="only 'posterior' of samples"):
+    with pytest.raises(InputError, match="only those of 'posterior' for samples"):
         sc.complete(X, method="overlap").restricted()
     done = sc.complete(X, method="posterior", effort="fast")
     with pytest.raises(InputError, match=r"booleans of shape \(16,\)"):

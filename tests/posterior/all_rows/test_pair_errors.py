@@ -67,7 +67,7 @@ def test_ratios_of_normal_errors_are_normal():
     assert errors.square == pytest.approx(1.0, rel=0.3)
 
 
-@pytest.mark.parametrize("level", [0.6, 1.0, 1.6])
+@pytest.mark.parametrize("level", [0.02, 0.1, 0.6, 1.0, 1.6])
 def test_the_level_of_pairs_gives_rows_their_length(level):
     """Of independent values what is lost is expected to be 0: all that can be right is a row's length."""
     rng = np.random.default_rng(0)

@@ -104,7 +104,8 @@ class Told:
 
     count = 2
 
-    def __init__(self, mean, variance):
+    def __init__(self, mean, variance, calibrated=False):
+        self.calibrated = calibrated
         self.found = Expectations(np.stack([mean, np.zeros_like(mean)]), variance)
 
     def expect(self, Z):
@@ -126,6 +127,10 @@ def test_levels_stretch_deviations_to_the_errors():
     common = np.quantile(ratios[hidden], 0.9) / 1.6448536269514722
     expected = own[0] ** (400 / 430) * common ** (30 / 430), own[1] ** (15 / 45) * common ** (30 / 45)
     np.testing.assert_allclose(level, expected)
+    wide = [found.learn(Told(mean, 9 * variance, calibrated))[1] for calibrated in (False, True)]
+    np.testing.assert_allclose(wide[0], level / 3)
+    np.testing.assert_allclose(wide[1], wide[0] / np.sqrt(common / 3))  # narrower than they were by half of it
+    np.testing.assert_allclose(found.learn(Told(mean, variance, True))[1], level)  # wider by all of it
 
 
 def test_levels_have_bounds_and_one_member_needs_no_weights():
@@ -244,6 +249,8 @@ def test_another_model_than_the_rehearsed_one_has_all_members_alike(monkeypatch)
     counts = iter([1, 2])
 
     class Elected:
+        calibrated = False
+
         def __init__(self):
             self.count = next(counts)
 

@@ -177,15 +177,15 @@ def _mixed(
     compared, own = stack.values(lost.X[others]), stack.values(scored)
     completed = compared.mean
     every = ScoredPairs.of(lost, others, completed, features)
-    level = every.best_level(own.mean, own.variance)
+    by_stack, theirs = RowMoments.of(own.mean, own.variance), RowMoments.of(completed, compared.variance)
+    level = HoldoutResult(lost, others, by_stack, theirs).best_level()
     recipe = replace(stack.recipe, pairs=level)
-    by_stack = RowMoments.of(own.mean, own.variance * level)
+    by_stack, theirs = by_stack.at_level(level), theirs.at_level(level)
     tuned = first.tuned(single.model.strength, single.model.power, first.fill(scored))
     by_single = _single(tuned, scored, stack.scaling.sizes(scored))
     by_chance = every.best_weight(by_stack, by_single)
     weight = 1.0 if tilted.beta else by_chance
     both = by_stack.mixed(by_single, weight)
-    theirs = RowMoments.of(completed, compared.variance * level)
     beside = _single(tuned, lost.X[others], stack.scaling.sizes(lost.X[others]))
     result = HoldoutResult(lost, others, by_stack.mixed(by_single, by_chance), theirs.mixed(beside, by_chance))
     random = by_chance, result.best_level()

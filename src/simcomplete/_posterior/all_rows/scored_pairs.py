@@ -18,7 +18,9 @@ from simcomplete._posterior.all_rows.hidden_values import HiddenValues
 from simcomplete._posterior.shared.rows import nonzero_or_one, unit_rows
 from simcomplete._types import Matrix, Vector
 
-LEVELS = [float(level) for level in np.geomspace(0.5, 2.0, 57)]  # of variances; neighbours are 2.5 percent apart
+# Of variances; neighbours are 9 percent apart. Where one feature is much larger than the others, it decides the length
+# and the direction of a row at once: its variance shortens vectors hardly, and the level is near 0.
+LEVELS = [float(level) for level in np.geomspace(1 / 64, 2.0, 57)]
 WEIGHTS = np.linspace(0.0, 1.0, 21)  # of one completion beside another
 
 
@@ -83,7 +85,10 @@ class HoldoutResult(NamedTuple):
         return self._replace(scored=self.scored.at_level(level), compared=self.compared.at_level(level))
 
     def best_level(self) -> float:
-        """What variances are best multiplied by, for cosines over the features that both rows had."""
+        """What variances are best multiplied by, for cosines over the features that both rows had.
+
+        Pairs count by the number of these features: the more there are, the closer to similarities over all of them.
+        """
         before = self.lost.before()[self.others]
         exact = [RowMoments.of(rows, np.zeros_like(rows)) for rows in (self.lost.truth, np.nan_to_num(before))]
         counted = (self.lost.scored[:, None] != self.others) & ~np.isnan(before).all(axis=1)
@@ -92,10 +97,11 @@ class HoldoutResult(NamedTuple):
         (m, v), (k, w) = self.scored.and_variance, self.compared.and_variance
         products = (m * A) @ (k * B).T
         own, more, other, rest = (m * m * A) @ B.T, (v * A) @ B.T, A @ (k * k * B).T, A @ (w * B).T
+        counts = (A @ B.T) * counted
         errors = []
         for level in LEVELS:
             found = products / nonzero_or_one(np.sqrt(own + level * more) * np.sqrt(other + level * rest))
-            errors.append(float(np.sum(((found - truth) ** 2)[counted])))
+            errors.append(float(np.sum(counts * (found - truth) ** 2)))
         return LEVELS[int(np.argmin(errors))]
 
     @property
@@ -136,12 +142,6 @@ class ScoredPairs:
     def gaps(self, products: Matrix, sums: Vector) -> Matrix:
         """Errors of cosines; 0 for pairs that do not count."""
         return np.where(self.pairs, products / np.sqrt(nonzero_or_one(sums))[:, None] - self.truth, 0.0)
-
-    def best_level(self, mean: Matrix, variance: Matrix) -> float:
-        """What variances are best multiplied by."""
-        products, fixed, own = self.products(mean), self.sums(mean * mean), self.sums(variance)
-        errors = [float(np.sum(self.gaps(products, fixed + level * own) ** 2)) for level in LEVELS]
-        return LEVELS[int(np.argmin(errors))]
 
     def best_weight(self, first: RowMoments, second: RowMoments) -> float:
         """The weight of the first of two completions, the second has the rest."""

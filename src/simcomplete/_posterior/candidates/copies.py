@@ -114,14 +114,14 @@ def mean_squared_gaps(
     >>> mean_squared_gaps(q, seen, np.array([[0, 1]]), rows, np.ones(2))
     array([[0., 4.]])
     """
-    out = np.empty(places.shape)
+    out = np.zeros(places.shape)
     alone = len(places) == 1  # only what it reads is divided
     divided, values = rows if alone else rows / deviations, values / deviations
-    for row, (seen, others) in enumerate(zip(observed, places, strict=True)):
-        o = seen.nonzero()[0]
-        near = _part(divided, others, o)
+    for row in np.flatnonzero(observed.any(axis=1)):
+        o = observed[row].nonzero()[0]
+        near = _part(divided, places[row], o)
         gap = (near / deviations.take(o) if alone else near) - values[row].take(o)
-        out[row] = np.vecdot(gap, gap) / max(len(o), 1)
+        out[row] = np.vecdot(gap, gap) / len(o)
     return out
 
 

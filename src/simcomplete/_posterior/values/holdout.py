@@ -76,8 +76,9 @@ class ValueHoldout:
         deviation = np.sqrt(np.maximum(found.variance, SMALLEST_DEVIATION**2))
         ratios = np.abs(self.truth - np.tensordot(weights, found.means, axes=1)) / deviation
         common = np.clip(np.quantile(ratios[hidden], LEVEL) / NORMAL, *LEVELS)
-        level = [shrunk_level(ratios[hidden[:, f], f], float(common)) for f in range(self.truth.shape[1])]
-        return weights, np.array(level)
+        level = np.array([shrunk_level(ratios[hidden[:, f], f], float(common)) for f in range(self.truth.shape[1])])
+        # Rows that lost values know less than any did before: what is too wide for them may be right for the others.
+        return weights, level / np.sqrt(min(common, 1.0)) if members.calibrated else level
 
 
 def shrunk_level(ratios: Vector, common: float) -> float:

@@ -49,6 +49,10 @@ class Members(Protocol):
     def count(self) -> int:
         """How many."""
 
+    @property
+    def calibrated(self) -> bool:
+        """Whether variances were learnt from hidden values when the members were fitted."""
+
     def expect(self, Z: Matrix) -> Expectations:
         """Of any rows, NaN where missing."""
 
@@ -64,6 +68,11 @@ class SingleMember:
     def of(cls, model: PosteriorModel) -> SingleMember:
         """Take a model."""
         return cls(model, 2 if isinstance(model, RowsMixture) else 1)
+
+    @property
+    def calibrated(self) -> bool:
+        """Those of a mixture were."""
+        return isinstance(self.model, RowsMixture)
 
     def expect(self, Z: Matrix) -> Expectations:
         """Of any rows, NaN where missing."""
@@ -118,6 +127,11 @@ class CandidateMembers:
     def count(self) -> int:
         """How many members."""
         return len(DELTAS) * (1 + len(NEIGHBOURS)) + 2 + len(NEIGHBOURS)
+
+    @property
+    def calibrated(self) -> bool:
+        """They are those of a Gaussian."""
+        return False
 
     def _means(self, queries: Queries) -> Iterator[Matrix]:
         near = queries.neighbours
