@@ -29,7 +29,7 @@ from simcomplete.index import VectorIndex, build, recall, search
 K, QUERIES, MISSING = 10, 200, 0.7
 BITS = 8  # of every code
 LINKS, CONSTRUCTION = 32, 200  # of both graphs
-AGAIN = 100  # rows found by codes that are compared again by their values
+AGAIN = (0, 100, 1000)  # rows found by codes that are compared again by their values
 IVF, HNSW = (8, 16, 32, 63, 128), (32, 64, 128, 256)
 KINDS = ("flat", "ivf", "pq", "hnsw", "hnswlib")  # graphs, which take longest to build, last
 
@@ -84,10 +84,10 @@ def quantised(U: NDArray[np.float64], lists: int, breadths: tuple[int, ...]) -> 
 
     made, wall, cpu = clocked(make)
 
-    def asked(breadth: int, again: bool) -> Ask:
+    def asked(breadth: int, again: int) -> Ask:
         def ask(q: NDArray[np.float64]) -> NDArray[np.int64]:
             made.nprobe = breadth
-            ids = made.search(q.astype(np.float32), AGAIN if again else K)[1]
+            ids = made.search(q.astype(np.float32), again or K)[1]
             if not again:
                 return ids
             scores = np.where(ids[0] >= 0, U[ids[0]] @ q[0], -np.inf)
@@ -95,7 +95,7 @@ def quantised(U: NDArray[np.float64], lists: int, breadths: tuple[int, ...]) -> 
 
         return ask
 
-    asks = {f"{n}{', again' * again}": asked(n, again) for n in breadths for again in (False, True)}
+    asks = {f"{n}{f', {again} again' * (again > 0)}": asked(n, again) for n in breadths for again in AGAIN}
     return Built(f"ivf, codes of {width // 4} bytes, FAISS", wall, cpu, asks)
 
 

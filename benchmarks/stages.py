@@ -21,16 +21,17 @@ from benchmarks.data import imagelike
 from benchmarks.measure import timed
 from simcomplete._posterior.candidates import fitting, grid, model
 from simcomplete._posterior.candidates.conditional import ConditionalMeans
-from simcomplete._similarity import candidate_pass, candidate_query, plain_cosine
+from simcomplete._similarity import candidate_pass, candidate_query, products
 from simcomplete._spectral.eigen import reduced
 
 Stage = tuple[str, Any, str]
 REST = "everything else"
+REPEATS = 3  # of calls that are timed whole: the least counts
 SPECTRAL: list[Stage] = [
     ("sample of rows, common direction", candidate_query, "common_direction"),
-    ("rows of [P^ B]: cast, squares", candidate_pass.Reader, "__call__"),
-    ("similarities with queries", plain_cosine.PlainSides, "cosines"),
-    ("first pass: lengths and reflection of rows", candidate_pass, "divide_and_subtract_outer"),
+    ("rows of [P^ B]: cast to float64", candidate_pass.Reader, "__call__"),
+    ("similarities with queries", products.PlainSides, "cosines"),
+    ("first pass: lengths and reflection of rows", candidate_pass, "divide_and_reflect"),
     ("first pass: sums H^T H", candidate_pass, "symmetric_product"),
     ("root of the sums", reduced, "root_of_gram"),
     ("largest eigenpairs of the small problem", reduced, "dense_largest"),
@@ -125,13 +126,20 @@ def main() -> None:
     beside = f"; bare products {bare:.3f} s, ratio {ratio:.2f}"
     print(lines(f"`smcnn`, {n:,} + {n_q} x {d}, rank {rank}", rows, beside), flush=True)
     P, Q = imagelike(1000, 200, d, 0)
-    for effort in ("full",):
-        rows = by_stage(
-            lambda e=effort: sc.complete(P, Q, method="posterior", effort=e, progress=False, random_state=0),
-            POSTERIOR,
-            asked.threads,
-        )
-        print("\n" + lines(f"`posterior`, {effort}, 1,000 + 200 x {d}", rows), flush=True)
+    shared: dict[str, Any] = {"progress": False, "random_state": 0}
+    calls = {
+        name: lambda asked=asked: sc.complete(P, Q, **asked, **shared)
+        for name, asked in {
+            "full": {"method": "posterior", "effort": "full"},
+            "best": {"method": "posterior", "effort": "best"},
+            "fast": {"method": "posterior", "effort": "fast"},
+            "auto": {},
+        }.items()
+    }
+    rows = by_stage(calls["full"], POSTERIOR, asked.threads)
+    print("\n" + lines(f"`posterior`, full, 1,000 + 200 x {d}", rows), flush=True)
+    spent = {name: min(timed(call, 1, asked.threads).cpu_s for _ in range(REPEATS)) for name, call in calls.items()}
+    print("\n" + "; ".join(f"{name} {cpu_s:.2f} s, {cpu_s / spent['full']:.2f}" for name, cpu_s in spent.items()))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from simcomplete._method.problem import AllRows, CandidatesQueries, Problem, Sim
 from simcomplete._method.settings import Settings
 from simcomplete._method.spec import Method, Sizes
 from simcomplete._posterior.all_rows.hidden_values import MAX_SCORED
+from simcomplete._posterior.all_rows.on_device import working_on_device_of
 from simcomplete._posterior.all_rows.packing import BLOCK
 from simcomplete._posterior.all_rows.scored_pairs import HoldoutCallback
 from simcomplete._posterior.all_rows.select import CHOSEN_ON, RANKS, RowsCompletion
@@ -106,7 +107,8 @@ def from_rows(
     centred = problem.measure.metric == "pearson"
     given, scale = _in_units(problem, centred)
     own: dict[str, Any] = {"mechanism": params["mechanism"], "progress": settings.progress, "watch": watch}
-    found = fit_all_rows(given, settings.rng, params["effort"], **own)
+    with working_on_device_of(problem.rows.held):
+        found = fit_all_rows(given, settings.rng, params["effort"], **own)
     U: Any = found.U
     if isinstance(U, RowTable):
         U = ChangedRows(U, without_constant) if centred else U

@@ -119,9 +119,7 @@ def rows_not_finite(x: Array) -> NDArray[np.int64]:
 
 
 def rows_without_values(x: Array) -> NDArray[np.int64]:
-    """Positions of the rows of an array in which every value is NaN.
-
-    With NumPy, a row is read only up to its first value: such rows are rare, so the search is quick.
+    """Positions of the rows of an array in which every value is NaN; with NumPy, a row is read up to its first value.
 
     Examples
     --------
@@ -153,6 +151,22 @@ def count_true(x: Array) -> int:
     """How many entries of a boolean array are true."""
     xp = namespace(x)
     return int(np.count_nonzero(x) if is_numpy(x) else xp.sum(xp.astype(x, xp.int64)))
+
+
+def divide_rows(out: Array, X: Array, lengths: Array) -> None:
+    """Divide rows X, of another type perhaps, that `out` holds; torch reads X and casts in the same kernel."""
+    if array_api_compat.is_torch_array(out):
+        sys.modules["torch"].div(X, lengths, out=out)
+    else:
+        out /= lengths  # a view: through the array that it is of, it would be copied onto itself
+
+
+def subtract_outer(H: Array, a: Array, b: Array) -> None:
+    """Subtract a b^T from H in its place, in torch by one kernel."""
+    if array_api_compat.is_torch_array(H):
+        H.addr_(a, b, alpha=-1)
+    else:
+        H -= a[:, None] * b[None, :]
 
 
 def set_entries(S: Array, rows: NDArray[Any], cols: NDArray[Any], values: Array) -> None:
@@ -234,12 +248,12 @@ def symmetric_product(H: Array) -> Array:
     return G
 
 
-def solve_upper(R: Array, Y: Array) -> Array:
-    """Return X with R X = Y, R upper triangular; the standard has only a solver for general matrices."""
+def solve_triangular(R: Array, Y: Array, *, lower: bool = False) -> Array:
+    """Return X with R X = Y, R upper or lower triangular; the standard knows only matrices of no special form."""
     if isinstance(R, np.ndarray):
-        return scipy.linalg.solve_triangular(R, Y, check_finite=False)
+        return scipy.linalg.solve_triangular(R, Y, lower=lower, check_finite=False)
     if array_api_compat.is_torch_array(R):
-        return sys.modules["torch"].linalg.solve_triangular(R, Y, upper=True)
+        return sys.modules["torch"].linalg.solve_triangular(R, Y, upper=not lower)
     return namespace(R).linalg.solve(R, Y)
 
 

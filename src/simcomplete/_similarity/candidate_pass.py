@@ -15,25 +15,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._rows.budget import blas_on_one_thread
-from simcomplete._rows.in_place import divide_and_subtract_outer, divide_rows, subtract_outer
 from simcomplete._rows.xp import (
     Array,
     astype,
     count_true,
     device,
+    divide_rows,
     empty,
     is_numpy,
     like,
     namespace,
+    subtract_outer,
     symmetric_product,
     to_numpy,
 )
 from simcomplete._similarity.exact import extended, unit_rows_of_measure
 from simcomplete._similarity.measure import Measure, to_unit_interval
-from simcomplete._similarity.plain_cosine import PlainSides
-from simcomplete._similarity.products import PreparedRows, cross
+from simcomplete._similarity.products import PlainSides, PreparedRows, cross
 
-STRIP_BYTES = 2**21  # of rows of H that NumPy works on at a time
+STRIP_BYTES = 2**21  # of rows of H that NumPy multiplies at a time
+FEW_ROWS = 64  # that it divides and reflects at a time: they are in the cache for both
 SAMPLE = 1024  # rows for the common direction, from eight places
 STEPS = 10  # of the power method on them: this direction need not be exact
 
@@ -77,16 +78,10 @@ class Reader:
         """How many queries."""
         return int(self.queries.Z.shape[0])
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether rows are compared by the plain cosine."""
-        measure = self.measure
-        return measure.metric == "cosine" and measure.epsilon == 0 and not measure.positive
-
     @cached_property
     def _sides(self) -> PlainSides | None:
         """What the plain cosine multiplies with; None for other measures."""
-        return PlainSides.of(self.queries, self.measure.min_overlap) if self.is_plain else None
+        return PlainSides.of(self.queries, self.measure.min_overlap) if self.measure.is_plain_cosine else None
 
     def __call__(
         self, X: Array, start: int | None = None, *, keep: bool = False, reflector: Array | None = None
@@ -155,7 +150,7 @@ class Reader:
                 divide_rows(part[:, :d], values, found.own)
             else:
                 along = 2 * (found.beside[:, 0] / found.own[:, 0] + found.B @ reflector[d:])
-                divide_and_subtract_outer(part, values, found.own, along, reflector)
+                divide_and_reflect(part, values, found.own, along, reflector)
             parts.append((found.something & sides.fit, found.B, found.own))
         joint = namespace(H).concat
         supported = joint([part[0] for part in parts], axis=0)
@@ -174,6 +169,23 @@ def strips(X: Array, width: int) -> list[slice]:
     n = int(X.shape[0])
     each = max(1, STRIP_BYTES // (8 * width)) if is_numpy(X) else n
     return [slice(start, min(start + each, n)) for start in range(0, n, each)]
+
+
+def divide_and_reflect(H: Array, X: Array, lengths: Array, along: Array, reflector: Array) -> None:
+    """Divide the first columns of H, which hold X, by `lengths`, and subtract ``along reflector^T`` from all of H.
+
+    Examples
+    --------
+    >>> H = np.array([[3.0, 4.0, 1.0]])
+    >>> divide_and_reflect(H, H[:, :2].copy(), np.array([[5.0]]), np.array([2.0]), np.array([0.1, 0.2, 0.3]))
+    >>> H
+    array([[0.4, 0.4, 0.4]])
+    """
+    each = FEW_ROWS if is_numpy(H) else max(1, int(H.shape[0]))
+    for start in range(0, int(H.shape[0]), each):
+        rows = slice(start, start + each)
+        divide_rows(H[rows, : X.shape[1]], X[rows, :], lengths[rows, :])
+        subtract_outer(H[rows, :], along[rows], reflector)
 
 
 class FirstPass(NamedTuple):

@@ -92,7 +92,7 @@ class CandidateQuerySimilarity:
     @property
     def bytes_per_row(self) -> int:
         """What one candidate takes while its block is worked on."""
-        arrays = 2 if self.reader.is_plain else 3  # rows of other measures have an array for themselves
+        arrays = 2 if self.measure.is_plain_cosine else 3  # rows of other measures have an array for themselves
         return (arrays * self.candidates.width + 5 * self.queries.n) * 8
 
     def blocks(self, label: str) -> Iterator[tuple[slice, Array, Array, Array]]:

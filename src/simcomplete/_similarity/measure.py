@@ -25,6 +25,11 @@ class Measure:
     epsilon: float = 0.0
     positive: bool = False
 
+    @property
+    def is_plain_cosine(self) -> bool:
+        """Whether it is the cosine as it stands."""
+        return self.metric == "cosine" and self.epsilon == 0 and not self.positive
+
 
 PLAIN = Measure()  # the cosine
 

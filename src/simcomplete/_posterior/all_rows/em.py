@@ -18,15 +18,18 @@ from typing import NamedTuple
 import numpy as np
 
 from simcomplete._method.iterate import Facts, Limits, Run, iterate
+from simcomplete._posterior.all_rows.on_device import there
 from simcomplete._posterior.all_rows.packing import (
     BLOCK,
     IncompleteRows,
     SomeRows,
+    columns,
     from_triangles,
     to_triangles,
     triangle,
 )
 from simcomplete._rows.budget import require
+from simcomplete._rows.xp import Array, like, namespace, to_numpy, zeros
 from simcomplete._types import Matrix
 
 ITERATIONS = 25
@@ -45,14 +48,12 @@ class Latent(NamedTuple):
     misfit: Matrix  # (rows,), squared distance of the observed values from the model, |o| in the mean
     bound: float  # sum of log-likelihoods (averaged loadings: of their lower bound)
 
-    def moments(self) -> Matrix:
+    def moments(self) -> Array:
         """E[(z, 1)(z, 1)^T], flat: (rows, (r+1)(r+2)/2)."""
-        r = self.z.shape[1]
+        z, r = self.z, int(self.z.shape[1])
         i, j = triangle(r).upper
-        flat = np.ones((len(self.z), (r + 1) * (r + 2) // 2))
-        flat[:, triangle(r + 1).inner] = self.spread + self.z[:, i] * self.z[:, j]
-        flat[:, triangle(r + 1).edge] = self.z
-        return flat
+        parts = [self.spread + columns(z, i) * columns(z, j), z, namespace(z).ones_like(z[:, :1])]
+        return columns(namespace(z).concat(parts, axis=1), triangle(r + 1).joined)
 
 
 class Filled(NamedTuple):
@@ -69,7 +70,7 @@ class Factors:
 
     Examples
     --------
-    >>> one = Factors(np.zeros(2), np.array([[1.0], [1.0]]), np.array([0.5, 0.5]))
+    >>> one = Factors(np.zeros(2), np.ones((2, 1)), np.array([0.5, 0.5]))
     >>> one.complete(IncompleteRows.of(np.array([[3.0, np.nan]]))).values  # 3 * 1 / (1 + 0.5)
     array([[3., 2.]])
     """
@@ -87,66 +88,65 @@ class Factors:
         return int(self.loadings.shape[1])
 
     @cached_property
-    def _precisions(self) -> Matrix:
+    def _precisions(self) -> Array:
         """w_f w_f^T / psi_f, flat; with the uncertainty of w_f where it is averaged over."""
         i, j = triangle(self.rank).upper
-        outer = self.loadings[:, i] * (self.loadings / self.noise[:, None])[:, j]
-        return outer if self.spread is None else outer + self.spread[:, triangle(self.rank + 1).inner]
+        outer = columns(self.loadings, i) * columns(self.loadings / self.noise[:, None], j)
+        return outer if self.spread is None else outer + columns(self.spread, triangle(self.rank + 1).inner)
 
     def expect(self, rows: IncompleteRows) -> Latent:
         """The E step: expected factors of rows. Rows that share a mask share a factorisation."""
         psi, M, r = self.noise, rows.observed, self.rank
+        xp = namespace(M)
         gap = (rows.values - self.mean) * M
         side = gap @ (self.loadings / psi[:, None])
-        known = M @ np.log(2 * np.pi * psi)
+        known = M @ xp.log(2 * np.pi * psi)
         if self.spread is not None:
-            side -= M @ self.spread[:, triangle(r + 1).edge]
-            known += M @ self.spread[:, -1]
+            side = side - M @ columns(self.spread, triangle(r + 1).edge)
+            known = known + M @ self.spread[:, -1]
         _, first, which = np.unique(rows.pattern, return_index=True, return_inverse=True)
-        G = from_triangles(M[first] @ self._precisions, r)
-        G[:, np.arange(r), np.arange(r)] += 1.0
-        inverse = np.linalg.inv(G)
-        z = np.matmul(inverse[which], side[:, :, None])[:, :, 0]
-        misfit = np.sum(gap * gap / psi, axis=1) - np.sum(side * z, axis=1)
-        bound = -0.5 * float(np.sum(known + misfit + np.linalg.slogdet(G)[1][which]))
-        return Latent(z, to_triangles(inverse)[which], misfit, bound)
+        of_mask = like(which, M)
+        G = from_triangles(xp.take(M, like(first, M), axis=0) @ self._precisions, r) + like(np.eye(r), M)
+        inverse = xp.linalg.inv(G)
+        z = xp.matmul(xp.take(inverse, of_mask, axis=0), side[:, :, None])[:, :, 0]
+        misfit = xp.sum(gap * gap / psi, axis=1) - xp.sum(side * z, axis=1)
+        bound = -0.5 * float(xp.sum(known + misfit + xp.take(xp.linalg.slogdet(G)[1], of_mask)))
+        return Latent(z, xp.take(to_triangles(inverse), of_mask, axis=0), misfit, bound)
 
     @cached_property
-    def _variances(self) -> tuple[Matrix, Matrix | None]:
+    def _variances(self) -> tuple[Array, Array | None]:
         """What moments of the factors are multiplied with to give variances of values."""
-        r = self.rank
+        W, r = self.loadings, self.rank
         i, j = triangle(r).upper
-        outer = (self.loadings[:, i] * self.loadings[:, j] * triangle(r).times).T
-        spread = self.spread
-        return outer, None if spread is None else (self.noise[:, None] * spread * triangle(r + 1).times).T
+        outer, spread = (columns(W, i) * columns(W, j) * like(triangle(r).times, W)).T, self.spread
+        return outer, None if spread is None else (self.noise[:, None] * spread * like(triangle(r + 1).times, W)).T
 
     def complete(self, rows: IncompleteRows) -> Filled:
         """Expected values of what is missing, and their variances: noise, factors, and loadings where averaged."""
-        outer, extra = self._variances
-        values, variance = np.empty_like(rows.values), np.empty_like(rows.values)
-        misfit = np.empty(len(values))
-        for part, some in rows.blocks(self.row_bytes):
-            latent = self.expect(some)
-            v = self.noise + latent.spread @ outer
-            if extra is not None:
-                v += latent.moments() @ extra
+        model, moved = there(self, rows)
+        values, variance, misfit = np.empty(rows.shape), np.empty(rows.shape), np.empty(rows.shape[0])
+        for part, some in moved.blocks(self.row_bytes):
+            latent, (outer, extra), xp = model.expect(some), model._variances, namespace(some.values)
+            v = model.noise + latent.spread @ outer
+            v = v if extra is None else v + latent.moments() @ extra
             seen = some.observed > 0
-            values[part] = np.where(seen, some.values, self.mean + latent.z @ self.loadings.T)
-            variance[part] = np.where(seen, 0.0, np.maximum(v, 0.0))
+            values[part] = to_numpy(xp.where(seen, some.values, model.mean + latent.z @ model.loadings.T))
+            variance[part] = to_numpy(xp.where(seen, xp.zeros_like(v), xp.clip(v, 0.0)))
             # One further value that fits as expected: rows with little observed are nothing special.
-            misfit[part] = (np.maximum(latent.misfit, 0.0) + 1.0) / (some.observed.sum(axis=1) + 1.0)
+            misfit[part] = to_numpy((xp.clip(latent.misfit, 0.0) + 1.0) / (xp.sum(some.observed, axis=1) + 1.0))
         return Filled(values, variance, misfit)
 
     def sums(self, rows: IncompleteRows) -> FeatureSums:
         """The E step for all rows, summed up for the M step, block by block."""
-        d, q = len(self.mean), self.rank + 1
-        moments, cross, bound = np.zeros((d, q * (q + 1) // 2)), np.zeros((d, q)), 0.0
+        model, rows = there(self, rows)
+        xp, (d, q), bound = namespace(rows.values), (len(self.mean), self.rank + 1), 0.0
+        moments, cross = zeros(rows.values, (d, q * (q + 1) // 2)), zeros(rows.values, (d, q))
         for _, some in rows.blocks(self.row_bytes):
-            latent = self.expect(some)
+            latent = model.expect(some)
             moments += some.observed.T @ latent.moments()
-            cross += some.values.T @ np.column_stack([latent.z, np.ones(len(latent.z))])
+            cross += some.values.T @ xp.concat([latent.z, xp.ones_like(latent.z[:, :1])], axis=1)
             bound += latent.bound
-        return FeatureSums(moments, cross, bound)
+        return FeatureSums(to_numpy(moments), to_numpy(cross), bound)
 
     @property
     def row_bytes(self) -> int:

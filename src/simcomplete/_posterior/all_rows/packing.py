@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from simcomplete._method.iterate import Limits
 from simcomplete._posterior.all_rows.hidden_values import distinct_by_value
 from simcomplete._posterior.shared.rows import as_bytes, nonzero_or_one
+from simcomplete._rows.budget import ACCELERATOR_BYTES
+from simcomplete._rows.xp import Array, like, namespace, on_accelerator
 from simcomplete._types import Mask, Matrix, Vector
 
 BLOCK = 2**25  # bytes of one block of rows
@@ -103,10 +105,10 @@ class IncompleteRows:
 
     def blocks(self, bytes_per_row: int) -> Iterator[tuple[slice, IncompleteRows]]:
         """The rows, some at a time."""
-        step = max(1, BLOCK // bytes_per_row)
-        for start in range(0, len(self.values), step):
-            part = slice(start, start + step)
-            yield part, IncompleteRows(self.values[part], self.observed[part], self.pattern[part])
+        step = max(1, (ACCELERATOR_BYTES if on_accelerator(self.values) else BLOCK) // bytes_per_row)
+        for start in range(0, self.shape[0], step):
+            part = slice(start, min(start + step, self.shape[0]))
+            yield part, IncompleteRows(self.values[part, :], self.observed[part, :], self.pattern[part])
 
 
 @dataclass(frozen=True)
@@ -232,6 +234,7 @@ class Triangle(NamedTuple):
     times: Matrix  # how often an entry stands in the matrix: 1 on the diagonal, else 2
     inner: NDArray[np.int64]  # the triangle of all but the last row and column
     edge: NDArray[np.int64]  # the last column but its last entry, which is the last of all
+    joined: NDArray[np.int64]  # from the inner triangle, the edge and the last entry, one after the other, to the whole
 
 
 @cache
@@ -241,20 +244,25 @@ def triangle(size: int) -> Triangle:
     whole = np.empty((size, size), dtype=np.int64)
     whole[i, j] = whole[j, i] = np.arange(len(i))
     last = j == size - 1
-    times = np.where(i == j, 1.0, 2.0)
-    return Triangle((i, j), whole.ravel(), times, np.flatnonzero(~last), np.flatnonzero(last)[:-1])
+    times, inner, edge = np.where(i == j, 1.0, 2.0), np.flatnonzero(~last), np.flatnonzero(last)
+    return Triangle((i, j), whole.ravel(), times, inner, edge[:-1], np.argsort(np.concatenate([inner, edge])))
 
 
-def from_triangles(flat: Matrix, size: int) -> Matrix:
+def columns(flat: Array, which: NDArray[np.int64]) -> Array:
+    """Some columns, in the library of the array."""
+    return namespace(flat).take(flat, like(which, flat), axis=1)
+
+
+def from_triangles(flat: Array, size: int) -> Array:
     """Flat upper triangles to whole matrices."""
-    return np.take(flat, triangle(size).whole, axis=1).reshape(len(flat), size, size)
+    return namespace(flat).reshape(columns(flat, triangle(size).whole), (int(flat.shape[0]), size, size))
 
 
-def to_triangles(whole: NDArray[Any]) -> Matrix:
+def to_triangles(whole: Array) -> Array:
     """Whole symmetric matrices to flat upper triangles."""
-    size = whole.shape[1]
+    size = int(whole.shape[1])
     i, j = triangle(size).upper
-    return np.asarray(np.take(whole.reshape(len(whole), -1), i * size + j, axis=1))
+    return columns(namespace(whole).reshape(whole, (int(whole.shape[0]), size * size)), i * size + j)
 
 
 def keys(X: Matrix) -> NDArray[np.void]:

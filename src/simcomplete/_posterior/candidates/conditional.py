@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 from simcomplete._posterior.candidates.covariance import Conditioner, Covariance, conditional_variances
@@ -19,7 +20,7 @@ from simcomplete._posterior.candidates.moments import Space
 from simcomplete._posterior.candidates.source import Candidates, NeighbourRows, no_positions
 from simcomplete._posterior.shared.lengths import LEAST_GAP, DeferredErrors, rank_table
 from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, sparse_weights
-from simcomplete._posterior.shared.rows import nonzero_or_one, unit_rows
+from simcomplete._posterior.shared.rows import USUAL_SQUARES, nonzero_or_one, unit_rows
 from simcomplete._result.intervals import RankedErrors
 from simcomplete._types import Mask, Matrix
 
@@ -269,9 +270,28 @@ def ridge_weights(neighbours: NeighbourRows, observed: Mask) -> NeighbourWeights
 
 
 def _solve(X: Matrix, cosines: Matrix) -> Matrix:
-    X = unit_rows(X)
+    """Weights of neighbours X of a row, whose cosines with it are known.
+
+    Examples
+    --------
+    >>> bool(_solve(np.array([[1.0, 0.0]]), np.array([1.0]))[0] == 1 / 1.3)  # exp(0) / (exp(0) + 0.3)
+    True
+    """
+    K = X @ X.T
+    squares = np.diag(K)
+    if squares.min() > USUAL_SQUARES[0]:
+        length = np.sqrt(squares)
+        K /= length
+        K /= length[:, None]
+    else:  # too short for squares
+        X = unit_rows(X)
+        K = X @ X.T
     d = 2.0 - 2.0 * cosines
     s = max(float(np.median(d)), 1e-3)
-    K = np.exp(-(2.0 - 2.0 * np.clip(X @ X.T, -1.0, 1.0)) / s)
+    np.clip(K, -1.0, 1.0, out=K)
+    K -= 1.0
+    K *= 2.0 / s
+    np.exp(K, out=K)
     K[np.diag_indices(len(K))] = 1.0 + RIDGE
-    return np.asarray(np.linalg.solve(K, np.exp(-d / s)))
+    _, weights, failed = scipy.linalg.lapack.dposv(K, np.exp(-d / s))
+    return np.asarray(np.linalg.solve(K, np.exp(-d / s)) if failed else weights)

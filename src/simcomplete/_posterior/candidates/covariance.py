@@ -19,6 +19,13 @@ SMALLEST_VARIANCE = 1e-200  # that can be divided by without leaving the range o
 REMEMBERED = 32  # masks whose factorisation is kept between calls
 
 
+class ManySystems(Protocol):
+    """C_oo of many rows, factorised together."""
+
+    def weigh(self, sides: Matrix) -> Matrix:
+        """Return C_oo^-1 r_o for right-hand sides of shape (sides, rows, d), 0 where missing."""
+
+
 class Covariance(Protocol):
     """What conditioning asks of a covariance."""
 
@@ -44,6 +51,9 @@ class Covariance(Protocol):
 
     def solvers(self, observed: Mask) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Solve]]:
         """For every distinct mask: the rows that have it, its features o, and B -> C_oo^-1 B."""
+
+    def systems(self, observed: Mask) -> ManySystems | None:
+        """All masks factorised at once, where that is faster."""
 
     def second_moments(self, mean: Matrix, delta: float) -> Solve:
         """B -> G^-1 B, G = C + mean mean^T with C shrunk."""
@@ -71,13 +81,21 @@ class Dense:
         """Its inverse."""
         return cholesky(self.C)(np.eye(len(self.C)))
 
+    def of(self, C: Matrix) -> Dense:
+        """Another matrix of the same kind."""
+        return Dense(C)
+
+    def systems(self, observed: Mask) -> ManySystems | None:
+        """None: masks are factorised one after the other; see `batched` for all of them at once."""
+        return None
+
     def shrunk(self, delta: float) -> Dense:
         """Shrink towards the diagonal target; the last one asked for is remembered."""
         if delta not in self._shrunk:
             S = (1 - delta) * self.C
             S[np.diag_indices(len(S))] += delta * target(self.variances)
             self._shrunk.clear()
-            self._shrunk[delta] = Dense(S)
+            self._shrunk[delta] = self.of(S)
         return self._shrunk[delta]
 
     def times(self, A: Matrix) -> Matrix:
@@ -104,6 +122,8 @@ class Dense:
 
     def solvers(self, observed: Mask) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Solve]]:
         """By Cholesky of C_oo, or of the precision's missing part when more is observed than missing."""
+        if len(observed) == 1 and 2 * observed.sum() <= len(self.C):  # rows that are read again: see `times_some`
+            self._rows_of(np.flatnonzero(observed[0]))
         for mask, rows in rows_by_mask(observed):
             key = np.packbits(mask).tobytes()
             if key not in self._known:
@@ -121,7 +141,8 @@ class Dense:
     def _solver(self, mask: Mask) -> Solve:
         o, u = np.flatnonzero(mask), np.flatnonzero(~mask)
         if len(o) <= len(self.C) // 2:
-            return cholesky(self._rows_of(o)[:, o])
+            read = self._read.get(o.tobytes())
+            return cholesky(self.C.take(o[:, None] * len(self.C) + o) if read is None else read[:, o])
         return _by_precision(self.precision, o, u)
 
 
@@ -142,6 +163,10 @@ class LowRank:
         wanted = target(self.variances)
         psi = (1 - delta) * self.psi + delta * wanted
         return LowRank(np.sqrt(1 - delta) * self.W, np.maximum(psi, 1e-9 * max(float(wanted.mean()), 1e-300)))
+
+    def systems(self, observed: Mask) -> ManySystems | None:
+        """None: the small matrices are factorised one after the other."""
+        return None
 
     def times(self, A: Matrix) -> Matrix:
         """Return A C."""
@@ -176,10 +201,14 @@ class Conditioner:
     """C_oo^-1 for the observed features o of every row; each distinct mask is factorised once and remembered."""
 
     def __init__(self, covariance: Covariance, observed: Mask) -> None:
-        self._covariance = covariance
-        self._parts = [(rows, o, solve) for rows, o, solve in covariance.solvers(observed) if len(o)]
+        self._covariance, self._observed = covariance, observed
+        self._systems = covariance.systems(observed)
+        self._parts = [] if self._systems is not None else self._solvers(observed)
         # One row: of the covariance only the rows of its features are read.
         self._seen = self._parts[0][1] if len(observed) == 1 and self._parts else None
+
+    def _solvers(self, observed: Mask) -> list[tuple[NDArray[np.int64], NDArray[np.int64], Solve]]:
+        return [(rows, o, solve) for rows, o, solve in self._covariance.solvers(observed) if len(o)]
 
     def times(self, A: Matrix) -> Matrix:
         """Return A C for rows A that are 0 where missing."""
@@ -187,6 +216,8 @@ class Conditioner:
 
     def weigh(self, sides: Matrix) -> Matrix:
         """Return C_oo^-1 r_o for right-hand sides of shape (sides, rows, d), 0 where missing."""
+        if self._systems is not None:
+            return self._systems.weigh(sides)
         out = np.zeros_like(sides)
         every = np.arange(len(sides))
         if self._seen is not None and len(sides) == 1:
@@ -199,7 +230,7 @@ class Conditioner:
 
     def by_row(self, most: int) -> Iterator[tuple[int, NDArray[np.int64], Solve]]:
         """Rows below `most` of which anything is observed, the features o, and B -> C_oo^-1 B."""
-        for rows, o, solve in self._parts:
+        for rows, o, solve in self._parts or self._solvers(self._observed[:most]):
             for row in rows:
                 if row < most:
                     yield int(row), o, solve

@@ -6,7 +6,7 @@ diagonal: nothing d x d is held. Blocks are worked on in their own library and o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from simcomplete._posterior.shared.lengths import COPY
 from simcomplete._posterior.shared.neighbours import Nearest, Probes
 from simcomplete._posterior.shared.rows import scaled_rows
 from simcomplete._rows.partial_eigen import eigenpairs_of
-from simcomplete._rows.xp import Array, astype, like, namespace, symmetric_product, to_numpy
+from simcomplete._rows.xp import Array, astype, like, namespace, on_accelerator, symmetric_product, to_numpy
 from simcomplete._types import Matrix
 
 WIDE = 2000  # features
@@ -41,6 +41,7 @@ class Statistics:
     total: Array
     outer: Array
     squares: Array  # of all values that went in or out again: rounding is a part of them
+    place: Array | None = field(default=None, repr=False, compare=False)  # an array on the accelerator they came from
 
     @classmethod
     def of(cls, X: Array, centre: Array) -> Statistics:
@@ -60,8 +61,10 @@ class Statistics:
         return Statistics(self.n - other.n, self.centre, total, outer, squares)
 
     def in_numpy(self) -> Statistics:
-        """The same in NumPy."""
-        return Statistics(self.n, *(to_numpy(x) for x in (self.centre, self.total, self.outer, self.squares)))
+        """The same in NumPy; those of an accelerator know it, because systems are factorised there."""
+        there = self.centre if on_accelerator(self.centre) else None
+        centre, total, outer, squares = (to_numpy(x) for x in (self.centre, self.total, self.outer, self.squares))
+        return Statistics(self.n, centre, total, outer, squares, there)
 
     @cached_property
     def mean(self) -> Matrix:
@@ -79,7 +82,11 @@ class Statistics:
         constant = np.diag(C) <= SUM_ROUNDING * self.squares / self.n + (VALUE_ROUNDING * self.mean) ** 2
         C[constant] = 0.0
         C[:, constant] = 0.0
-        return Dense(C)
+        if self.place is None:
+            return Dense(C)
+        from simcomplete._posterior.candidates.batched import BatchedDense  # needed here only
+
+        return BatchedDense(C, place=self.place)
 
 
 @dataclass(frozen=True)

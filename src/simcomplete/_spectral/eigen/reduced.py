@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from simcomplete._rows.budget import blas_on_one_thread, require
 from simcomplete._rows.passes import Target
-from simcomplete._rows.xp import Array, is_numpy, like, namespace, solve_upper, to_numpy, zeros
+from simcomplete._rows.xp import Array, is_numpy, like, namespace, solve_triangular, to_numpy, zeros
 from simcomplete._similarity.candidate_pass import Reader, reflect, weights
 from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
 from simcomplete._types import Vector
@@ -202,9 +202,9 @@ def _by_cholesky(G: Array, n: int) -> GramRoot | None:
         return None
     upper = L.T * length
     if len(used) == m:
-        return GramRoot(upper, lambda y: solve_upper(upper, y))
+        return GramRoot(upper, lambda y: solve_triangular(upper, y))
     R = _spread(upper.T, used, m).T
-    return GramRoot(R, lambda y: _spread(solve_upper(upper, y), used, m))
+    return GramRoot(R, lambda y: _spread(solve_triangular(upper, y), used, m))
 
 
 def _by_eigenvectors(G: Array) -> GramRoot:
