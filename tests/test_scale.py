@@ -51,7 +51,7 @@ def test_peak_memory_is_that_of_a_block(queries, tmp_path, verify):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert rows.longest < 1000
+    assert rows.longest < 1100  # 1 MB of 8 bytes for each of 2 * 32 + 5 n_q numbers
     assert peak < 4e6
     assert done.factor.shape == (200_010, 10)
 

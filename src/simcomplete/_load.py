@@ -42,11 +42,15 @@ def load(path: str | Path) -> Any:
         from simcomplete.estimators._save import read_model  # scikit-learn takes a second to import
 
         return read_model(folder)
-    if folder.exists() and not (folder / COMPLETION.file).exists():
-        raise FileFormatError(
-            f"{folder} is not a saved model or completion: it has no {MODEL.file} and no {COMPLETION.file}"
-        )
-    return Completion(**store.read(folder, _model))
+    try:
+        return Completion(**store.read(folder, _model))
+    except FileFormatError:
+        # Asked only now: while a folder is replaced there is none for a moment, for which reading waits.
+        if folder.exists() and not (folder / COMPLETION.file).exists():
+            raise FileFormatError(
+                f"{folder} is not a saved model or completion: it has no {MODEL.file} and no {COMPLETION.file}"
+            ) from None
+        raise
 
 
 def _model(stored: dict[str, Any], arrays: dict[str, Any]) -> Any:

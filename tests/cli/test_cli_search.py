@@ -68,7 +68,7 @@ def test_labels_cannot_break_the_table(folder, run):
     ("arguments", "word"),
     [
         (["nope"], "nope does not exist"),
-        (["."], "not a saved completion"),
+        (["."], "not a saved model or completion"),
         (["out", "-k", "0"], "-k"),
         (["out", "--rows", "2"], "outside 0 to 1"),
         (["out", "--rows", "x"], "not a position"),

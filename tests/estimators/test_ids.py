@@ -67,8 +67,8 @@ def test_what_does_not_fit_is_refused_and_nothing_changes(model):
         (lambda: model.partial_fit(P[:1]), "need ids, too"),
         (lambda: model.partial_fit(P[:1], ids=["row 5"]), "already"),
         (lambda: model.forget(ids=["nobody"]), "no candidate with the id"),
-        (lambda: model.forget(), "one of the two"),
-        (lambda: model.forget([1], ids=["row 1"]), "one of the two"),
+        (lambda: model.forget(), "give either rows="),
+        (lambda: model.forget([1], ids=["row 1"]), "give either rows="),
         (lambda: model.forget(ids=before), "all 60"),
     ]:
         with pytest.raises(InputError, match=words):

@@ -240,7 +240,18 @@ def test_only_fitted_models_are_saved(tmp_path):
 
 def test_every_attribute_has_a_layout():
     """A class that gets another attribute needs a line in its layout, or the attribute would be lost without a word."""
-    left_out = {"holdout_vectors", "measure_later", "progress", "_learnt", "labels", "alpha", "factors", "wrap", "kept"}
+    left_out = {
+        "holdout_vectors",
+        "measure_later",
+        "progress",
+        "_learnt",
+        "labels",
+        "alpha",
+        "factors",
+        "wrap",
+        "kept",
+        "place",
+    }
     seen = set()
 
     def walk(layout):

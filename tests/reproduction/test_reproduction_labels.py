@@ -28,7 +28,7 @@ def test_who_finds_classes_best_is_said(boosted, holds, made):
     ]
     finding = classes_found_best(rows_by_trial(rows))
     assert finding.holds is holds
-    assert f"classification: {'posterior' if holds else 'boosting'} 16; retrieval: posterior 16" in finding.evidence
+    assert f"classification: {'posterior' if holds else 'boosting'} 8; retrieval: posterior 8" in finding.evidence
 
 
 def test_measures_by_hand():

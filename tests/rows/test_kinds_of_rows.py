@@ -115,8 +115,8 @@ def test_blocks_follow_from_memory(imagelike):
         rows = Sliced(P)
         sc.complete(rows, Q, method="smcnn", rank=5, memory=memory, verify=False)
         sizes[memory] = max(part.stop - part.start for part in rows.asked)
-    # A row takes 8 bytes for each of 3 d + 5 n_q numbers: 8 * (150 + 200) = 2800. (The first sample takes 128.)
-    assert sizes == {100_000: 128, 1_000_000: 357}
+    # A row takes 8 bytes for each of 2 d + 5 n_q numbers: 8 * (100 + 200) = 2400. (The first sample takes 128.)
+    assert sizes == {100_000: 128, 1_000_000: 416}
 
 
 @settings(max_examples=15, deadline=None)

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from simcomplete._rows.budget import blas_on_one_thread
 from simcomplete._rows.xp import (
     Array,
-    astype,
     count_true,
     device,
     divide_rows,
@@ -91,7 +90,24 @@ class Reader:
         The first pass says `keep`: others may cut their blocks elsewhere, and would keep the same rows once more.
         With a `reflector`, rows of H' instead of H.
         """
-        piece = self._plain(X, start, keep, reflector)
+        known = self._known(X, start)
+        return self._read(X, known, start if keep and known is None else None, reflector)
+
+    def times(self, X: Array, start: int | None, reflector: Array, lift: Array) -> Array:
+        """H' @ lift for a block of rows, of which only as many rows of H' are made at a time as the cache holds.
+
+        H times the reflected lift would be the same without rounding. But the lift of a small eigenvalue has large
+        numbers, whose products with the common direction of H would have to cancel.
+        """
+        known, made = self._known(X, start), empty(lift, (int(X.shape[0]), int(lift.shape[1])))
+        for rows in strips(X, int(lift.shape[0])):
+            kept = None if known is None else (known[0][rows, :], known[1][rows, :])
+            made[rows, :] = self._read(X[rows, :], kept, None, reflector).H @ lift
+        return made
+
+    def _read(self, X: Array, known: tuple[Array, Array] | None, keep_at: int | None, reflector: Array | None) -> Piece:
+        """Rows of H or H', from what was kept of them if anything was; `keep_at` says where to keep it."""
+        piece = self._plain(X, known, keep_at, reflector)
         if piece is not None:
             return piece
         measure = self.measure
@@ -105,57 +121,31 @@ class Reader:
             subtract_outer(H, 2 * (H @ reflector), reflector)  # H is ours: reflected in its place
         return Piece(H, supported, zero)
 
-    def times(self, X: Array, start: int | None, lift: Array) -> Array:
-        """H @ lift for a block of rows; of the plain cosine without H, which takes more than the product."""
-        sides, d = self._sides, int(X.shape[1])
-        if sides is None:
-            return self(X, start).H @ lift
-        top, below = lift[:d, :], lift[d:, :]
-        known = self._known(X, start)
-        if known is not None:
-            return (astype(X, below.dtype) @ top) / known[1] + known[0] @ below
-        made = empty(lift, (int(X.shape[0]), int(lift.shape[1])))
-        joined = sides.values_beside(top)
-        for rows in strips(X, int(lift.shape[0])):
-            found = sides.cosines(astype(X[rows, :], lift.dtype), joined)
-            if found is None:
-                return self(X, start).H @ lift
-            made[rows, :] = found.beside / found.own + found.B @ below
-        return made
-
-    def _plain(self, X: Array, start: int | None, keep: bool, reflector: Array | None) -> Piece | None:
-        """The same with few arrays of the size of the block; None for other measures, or if squares leave the range.
-
-        The part of ``H u`` that belongs to P^ is one more column of the products of the cosines.
-        """
+    def _plain(
+        self, X: Array, known: tuple[Array, Array] | None, keep_at: int | None, reflector: Array | None
+    ) -> Piece | None:
+        """The same with few arrays of the size of the block; None for other measures, or if squares leave the range."""
         sides, n, d = self._sides, int(X.shape[0]), int(X.shape[1])
         if sides is None:
             return None
         H: Array = empty(sides.values, (n, d + self.n_queries))
-        known = self._known(X, start)
         if known is not None:
             H[:, :d], H[:, d:] = X, known[0]  # cast on the way
-            divide_rows(H[:, :d], X, known[1])
+            divide_and_reflect(H, X, known[1], reflector)
             return Piece(H, None, np.zeros(0, np.int64))
-        joined = sides.values if reflector is None else sides.values_beside(reflector[:d, None])
         parts = []
         for rows in strips(X, int(H.shape[1])):
             part, values = H[rows, :], X[rows, :]
             part[:, :d] = values  # cast on the way
-            found = sides.cosines(part[:, :d], joined)
+            found = sides.cosines(part[:, :d])
             if found is None:
                 return None
             part[:, d:] = found.B
-            if reflector is None:
-                divide_rows(part[:, :d], values, found.own)
-            else:
-                along = 2 * (found.beside[:, 0] / found.own[:, 0] + found.B @ reflector[d:])
-                divide_and_reflect(part, values, found.own, along, reflector)
+            divide_and_reflect(part, values, found.own, reflector)
             parts.append((found.something & sides.fit, found.B, found.own))
-        joint = namespace(H).concat
-        supported = joint([part[0] for part in parts], axis=0)
-        if self.kept is not None and start is not None and keep:
-            self.kept[start] = (joint([part[1] for part in parts], axis=0), joint([part[2] for part in parts], axis=0))
+        supported, B, own = (namespace(H).concat(list(one), axis=0) for one in zip(*parts, strict=True))
+        if self.kept is not None and keep_at is not None:
+            self.kept[keep_at] = (B, own)
         return Piece(H, supported, np.zeros(0, np.int64))
 
     def _known(self, X: Array, start: int | None) -> tuple[Array, Array] | None:
@@ -171,21 +161,23 @@ def strips(X: Array, width: int) -> list[slice]:
     return [slice(start, min(start + each, n)) for start in range(0, n, each)]
 
 
-def divide_and_reflect(H: Array, X: Array, lengths: Array, along: Array, reflector: Array) -> None:
-    """Divide the first columns of H, which hold X, by `lengths`, and subtract ``along reflector^T`` from all of H.
+def divide_and_reflect(H: Array, X: Array, lengths: Array, reflector: Array | None) -> None:
+    """Divide the first columns of H, which hold X, by `lengths`, and reflect all of H, if there is a reflector.
 
     Examples
     --------
     >>> H = np.array([[3.0, 4.0, 1.0]])
-    >>> divide_and_reflect(H, H[:, :2].copy(), np.array([[5.0]]), np.array([2.0]), np.array([0.1, 0.2, 0.3]))
-    >>> H
-    array([[0.4, 0.4, 0.4]])
+    >>> divide_and_reflect(H, H[:, :2].copy(), np.array([[5.0]]), np.array([0.0, 0.6, 0.8]))
+    >>> H.round(3)
+    array([[ 0.6  , -0.736, -1.048]])
     """
     each = FEW_ROWS if is_numpy(H) else max(1, int(H.shape[0]))
     for start in range(0, int(H.shape[0]), each):
         rows = slice(start, start + each)
-        divide_rows(H[rows, : X.shape[1]], X[rows, :], lengths[rows, :])
-        subtract_outer(H[rows, :], along[rows], reflector)
+        part = H[rows, :]
+        divide_rows(part[:, : X.shape[1]], X[rows, :], lengths[rows, :])
+        if reflector is not None:
+            subtract_outer(part, 2 * (part @ reflector), reflector)
 
 
 class FirstPass(NamedTuple):

@@ -119,14 +119,11 @@ class Cosines(NamedTuple):
         The cosines, 0 without evidence; where a row is more than nothing on a query's features.
     own : array of shape (n, 1)
         Lengths of the rows.
-    beside : array of shape (n, k)
-        Products of the rows with other columns.
     """
 
     B: Array
     something: Array
     own: Array
-    beside: Array
 
 
 class PlainSides(NamedTuple):
@@ -159,19 +156,13 @@ class PlainSides(NamedTuple):
         unit = xp.where(fit, 1 / xp.where(norm > 0, norm, xp.ones_like(norm)), xp.zeros_like(norm))
         return cls(xp.concat([M, xp.ones_like(M[:1, :])], axis=0).T, (Z * unit[:, None]).T, fit)
 
-    def values_beside(self, more: Array) -> Array:
-        """The values, and other columns to be multiplied with in the same product."""
-        return namespace(more).concat([self.values, more], axis=1)
-
-    def cosines(self, Z: Array, joined: Array) -> Cosines | None:
+    def cosines(self, Z: Array) -> Cosines | None:
         """Cosines of float64 rows, or None where squares leave the range of numbers.
-
-        `joined` are the values, or what `values_beside` made of them.
 
         Examples
         --------
         >>> queries = PreparedRows(np.array([[2.0, 0.0]]), np.array([[1.0, 0.0]]))
-        >>> found = PlainSides.of(queries, 1).cosines(np.array([[3.0, 4.0], [0.0, 1.0]]), np.array([[1.0], [0.0]]))
+        >>> found = PlainSides.of(queries, 1).cosines(np.array([[3.0, 4.0], [0.0, 1.0]]))
         >>> found.B.ravel(), found.own.ravel(), found.something.ravel()
         (array([1., 0.]), array([5., 1.]), array([ True, False]))
         """
@@ -183,9 +174,8 @@ class PlainSides(NamedTuple):
             return None
         energy = energy[:, :-1]
         something = energy > NO_PART * own
-        products, n_q = Z @ joined, int(self.values.shape[1])
-        B = products[:, :n_q]
+        B = Z @ self.values
         if count_true(something) < int(np.prod(something.shape)):
             energy = xp.where(something, energy, xp.full_like(energy, np.inf))  # no evidence: 0
         B /= xp.sqrt(energy)
-        return Cosines(xp.clip(B, -1.0, 1.0), something, xp.sqrt(own), products[:, n_q:])
+        return Cosines(xp.clip(B, -1.0, 1.0), something, xp.sqrt(own))

@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,14 +44,9 @@ class FactorOf:
     reflector: Array
     lift: Array
 
-    @cached_property
-    def _reflected_lift(self) -> Array:
-        """H' lift = H (lift - 2 u u^T lift): of what is multiplied with all rows, not of the rows."""
-        return reflect(self.lift.T, self.reflector).T
-
     def __call__(self, X: Array, start: int) -> Array:
         """Return rows of the factor, one for every candidate."""
-        return self.reader.times(X, start, self._reflected_lift)
+        return self.reader.times(X, start, self.reflector, self.lift)
 
     def of(self, H: Array) -> Array:
         """Return rows of the factor from rows of H."""
