@@ -95,9 +95,8 @@ EQUIVALENT = [
         for old, new in (("again + 1", "(again - 1)"), ("1", "(0)"))
     ),
     Equivalent(
-        "_posterior/candidates/conditional.py", "2.0 * np.clip(X @ X.T", "1.0", "(2.0)", "takes out rounding alone"
+        "_posterior/candidates/likely_sources.py", "size > 1e-100, size, 1.0", "1.0", "", "divides rows of zeros"
     ),
-    Equivalent("_posterior/candidates/source_first.py", "size > 1e-100, size, 1.0", "1.0", "", "divides rows of zeros"),
     Equivalent(
         "_posterior/candidates/covariance.py",
         "if 2 * len(o) <= len(self.C)",

@@ -111,11 +111,11 @@ TESTS = {
     **{
         f"_posterior/candidates/{name}": [
             "tests/posterior/candidates/test_known_copies.py",
+            "tests/posterior/candidates/test_known_copy_cost.py",
             "tests/posterior/candidates/test_copies.py",
         ]
-        for name in ("copies", "source_first")
+        for name in ("copies", "likely_sources")
     },
-    "_posterior/candidates/copy_cost": ["tests/posterior/candidates/test_known_copy_cost.py"],
     "_posterior/candidates/fitting": [
         "tests/posterior/candidates/test_known_candidate_model.py",
         "tests/posterior/candidates/test_streaming.py",

@@ -8,10 +8,17 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
 
 import simcomplete as sc
-from simcomplete._posterior.candidates.copies import Agreement, CopyDetector, _gaps, mean_squared_gaps
+from simcomplete._posterior.candidates.copies import CopyDetector, _gaps
 from simcomplete._posterior.candidates.covariance import Dense, LowRank
+from simcomplete._posterior.candidates.likely_sources import (
+    Agreement,
+    lift_likely,
+    lifted,
+    mean_squared_gaps,
+    mixed,
+    raised_alone,
+)
 from simcomplete._posterior.candidates.model import CandidateModel
-from simcomplete._posterior.candidates.source_first import lift_likely, lifted, mixed, raised_alone
 from simcomplete._posterior.shared.copy_classes import CopyModel
 from simcomplete._rows.table import HeldRows
 from simcomplete.errors import InputError

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from simcomplete._posterior.candidates import copies
-from simcomplete._posterior.candidates.copies import Agreement, CopyDetector, learn_copies
-from simcomplete._posterior.candidates.source_first import mixed, ranked_first
+from simcomplete._posterior.candidates.copies import CopyDetector, learn_copies
+from simcomplete._posterior.candidates.likely_sources import Agreement, mixed, ranked_first
 from simcomplete._posterior.shared.copy_classes import (
     KINDS,
     RATES,

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from simcomplete._posterior.candidates.copy_cost import moved_if_harmless
+from simcomplete._posterior.candidates.copies import moved_if_harmless
 from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._posterior.shared.copy_classes import RATES, CopyModel
 from simcomplete._rows.table import HeldRows

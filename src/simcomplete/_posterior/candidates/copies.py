@@ -2,27 +2,30 @@
 
 A query is fresh, or a copy of one of its nearest candidates: exact, near (noise up to a tenth of a feature's standard
 deviation) or rough (up to a half). How these look is learnt from the simulated queries, simulated with and without
-themselves among the candidates, see `learn_copies`. Answering takes each row by itself.
+themselves among the candidates, see `learn_copies`. Vectors of likely copies are moved towards their sources, unless
+that costs other queries too much, see `moved_if_harmless`. Answering takes each row by itself.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._posterior.candidates.conditional import ConditionalMeans, Queries
-from simcomplete._posterior.candidates.moments import Space
-from simcomplete._posterior.candidates.source import NeighbourRows
-from simcomplete._posterior.candidates.source_first import (
+from simcomplete._posterior.candidates.conditional import CandidateHoldout, CompletedQueries, ConditionalMeans, Queries
+from simcomplete._posterior.candidates.likely_sources import (
     LEAST_LIFT,
+    Agreement,
     length_of_incomplete,
     lift_likely,
+    mean_squared_gaps,
     mixed,
+    part_of,
     ranked_first,
 )
+from simcomplete._posterior.candidates.moments import Space
+from simcomplete._posterior.candidates.source import NeighbourRows
 from simcomplete._posterior.shared.copy_classes import (
     FEATURES,
     KINDS,
@@ -50,86 +53,10 @@ DEVIATES = 2.0  # ... and how many of its standard deviations more there may be
 LIKELY = 2.0  # such odds of copies, then, from which a source is ranked first in any case
 LEAST_WEIGHT = 1e-3  # of copies in a vector: below it stays as it is
 PROBABLE = 0.5  # P(copy) above which a vector is changed where changing others costs too much
-FEW_COLUMNS = 16  # of them so many times fewer than there are
-APART = 10  # distances that tell a copy: to the best and nine others
 MAX_EXAMPLES = 100  # simulated queries that are learnt from, at most
 MIN_EXAMPLES = 40  # of them, where half of them are learnt from
 SEED = 16
 ALMOST_ONE = 0.999  # cosine over what is seen of a row and its copy, at least
-
-
-class Agreement(NamedTuple):
-    """Neighbours of rows in the order of their distances.
-
-    Attributes
-    ----------
-    distances : array of shape (rows, k)
-        Mean squared differences in units of each feature's variance, rising; inf where a row has fewer neighbours.
-    places : array of int, shape (rows, k)
-        Which rows these are, in the same order.
-    apart : array of shape (rows, 10)
-        The first of the distances, then those of candidates that are not the same as the first.
-    """
-
-    distances: Matrix
-    places: NDArray[np.int64]
-    apart: Matrix
-
-    @classmethod
-    def of(cls, distances: Matrix, places: NDArray[np.int64], rows: Matrix) -> Agreement:
-        """Sort neighbours, given as places in `rows`, by distance; equal distances stay in order.
-
-        Examples
-        --------
-        >>> rows = np.array([[1.0], [2.0], [1.0]])
-        >>> near = Agreement.of(np.array([[0.5, 9.0, 0.5]]), np.array([[0, 1, 2]]), rows)
-        >>> near.places, near.apart[0, :3]
-        (array([[0, 2, 1]]), array([0.5, 9. , 9. ]))
-        """
-        order = np.argsort(distances, axis=1, kind="stable")
-        e, places = np.take_along_axis(distances, order, axis=1), np.take_along_axis(places, order, axis=1)
-        count = np.isfinite(e).sum(axis=1)
-        others = np.minimum(np.arange(1, APART), np.maximum(count - 1, 0)[:, None])
-        for row in np.flatnonzero(e[:, 1] == e[:, 0]) if e.shape[1] > 1 else ():  # only these can be twins
-            alike = int(np.searchsorted(e[row], e[row, 0], side="right"))
-            twin = np.zeros(count[row], dtype=bool)
-            twin[:alike] = (rows[places[row, :alike]] == rows[places[row, 0]]).all(axis=1)[: count[row]]
-            left = np.flatnonzero(~twin)
-            left = left if len(left) else np.maximum(count[row : row + 1] - 1, 0)
-            others[row] = left[np.minimum(np.arange(APART - 1), len(left) - 1)]
-        return cls(e, places, np.column_stack([e[:, 0], np.take_along_axis(e, others, axis=1)]))
-
-    def some(self, rows: NDArray[np.int64]) -> Agreement:
-        """Those of some rows."""
-        return Agreement(self.distances[rows], self.places[rows], self.apart[rows])
-
-
-def mean_squared_gaps(
-    values: Matrix, observed: Mask, places: NDArray[np.int64], rows: Matrix, deviations: Matrix
-) -> Matrix:
-    """Mean squared differences, in deviations, of rows and some others each (places in `rows`) over what is observed.
-
-    Examples
-    --------
-    >>> q, seen, rows = np.array([[1.0, 5.0]]), np.array([[True, False]]), np.array([[1.0, 2.0], [3.0, 5.0]])
-    >>> mean_squared_gaps(q, seen, np.array([[0, 1]]), rows, np.ones(2))
-    array([[0., 4.]])
-    """
-    out = np.zeros(places.shape)
-    alone = len(places) == 1  # only what it reads is divided
-    divided, values = rows if alone else rows / deviations, values / deviations
-    for row in np.flatnonzero(observed.any(axis=1)):
-        o = observed[row].nonzero()[0]
-        near = _part(divided, places[row], o)
-        gap = (near / deviations.take(o) if alone else near) - values[row].take(o)
-        out[row] = np.vecdot(gap, gap) / len(o)
-    return out
-
-
-def _part(rows: Matrix, some: NDArray[np.int64], columns: NDArray[np.int64]) -> Matrix:
-    """rows[some][:, columns], which whole rows first are faster for unless most of them is not needed."""
-    few = FEW_COLUMNS * len(columns) < rows.shape[1]
-    return rows[some[:, None], columns] if few else rows.take(some, axis=0).take(columns, axis=1)
 
 
 @dataclass(frozen=True)
@@ -291,10 +218,69 @@ def _gaps(noise: Matrix, raw: Matrix, observed: Mask, places: NDArray[np.int64],
     out = np.empty((len(raw), len(noise), places.shape[1] + 1))
     for row, (seen, others) in enumerate(zip(observed, places, strict=True)):
         o = seen.nonzero()[0]
-        gap = _part(rows, others, o) - raw[row].take(o)
+        gap = part_of(rows, others, o) - raw[row].take(o)
         # |gap - noise|^2 for all kinds, of which some have no noise.
         np.subtract(np.vecdot(gap, gap), 2 * noise[:, row].take(o, axis=1) @ gap.T, out=out[row, :, 1:])
     out[:, :, 1:] += own
     out[:, :, :1] = own
     out /= np.maximum(observed.sum(axis=1), 1)[:, None, None]
     return np.maximum(out.transpose(1, 0, 2), 0.0)
+
+
+def moved_if_harmless(
+    detector: CopyDetector,
+    holdout: CandidateHoldout,
+    done: CompletedQueries,
+    near: Nearest,
+    unit_space: Space,
+    prior: Prior,
+    learnt_from: int = 0,
+) -> CopyDetector:
+    """Leave vectors as they are if moving those of simulated queries, none of which is a copy, costs too much accuracy.
+
+    Then only those of rows that are probably copies are moved, unless that costs too much, too.
+
+    If a share pi of all queries are copies, moving their vectors can remove at most their own errors, a share pi of the
+    squared error. So the errors of the others may grow by at most the factor 1 + pi / (1 - pi) = 1 / (1 - pi). They
+    grow by far more if rows agree in their observed features but not in the missing ones, and if completions without
+    copies are nearly exact.
+
+    Parameters
+    ----------
+    detector : CopyDetector
+        Moves vectors.
+    holdout : CandidateHoldout
+        Simulated queries, and their true similarities with other candidates.
+    done, near : CompletedQueries, Nearest
+        Their completions, and their nearest candidates by position.
+    unit_space : Space
+        What is known of all candidates as unit rows.
+    prior : float, three floats or None
+        Share of queries that are copies, or exact, near and rough ones; None for the usual one.
+    learnt_from : int
+        The detector was learnt from so many of the first simulated queries; the others are used, if there are any.
+    """
+    queries = holdout.queries
+    count = len(queries.values)
+    used = np.arange(learnt_from if learnt_from < count else 0, count)
+    observed = np.zeros_like(queries.observed)  # a row without values is not moved
+    observed[used] = queries.observed[used]
+    rows = ObservedRows(queries.values, observed, queries.values)  # unit rows are not needed
+    found = Vectors(done.u, done.length)
+    share = float(detector.classes.assumed_rates(prior).sum())
+
+    def harmless(detector: CopyDetector) -> bool:
+        moved = detector.vectors(found, rows, near, queries.neighbours, done.means, unit_space, prior)
+        changed = np.flatnonzero((moved.u != found.u).any(axis=1))
+        more = squared_error(moved, holdout, changed) - squared_error(found, holdout, changed)
+        return more <= 0 or more * (1 - share) <= share * squared_error(found, holdout, used)
+
+    if harmless(detector):
+        return detector
+    probable = replace(detector, doubtful=False)
+    return replace(probable, moves=harmless(probable))
+
+
+def squared_error(found: Vectors, holdout: CandidateHoldout, rows: NDArray[np.int64]) -> float:
+    """Return the sum of squared errors of the similarities of some simulated queries with other candidates."""
+    return float(np.sum((found.u[rows] @ holdout.others.T - holdout.truth[rows]) ** 2))

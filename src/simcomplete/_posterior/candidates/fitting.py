@@ -13,8 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._posterior.candidates.conditional import RIDGE_NEIGHBOURS, CandidateHoldout, CompletedQueries, Queries
-from simcomplete._posterior.candidates.copies import MAX_EXAMPLES, MIN_EXAMPLES, CopyDetector, learn_copies
-from simcomplete._posterior.candidates.copy_cost import moved_if_harmless
+from simcomplete._posterior.candidates.copies import (
+    MAX_EXAMPLES,
+    MIN_EXAMPLES,
+    CopyDetector,
+    learn_copies,
+    moved_if_harmless,
+)
 from simcomplete._posterior.candidates.moments import PassResult, Space, Statistics, WideStatistics, is_wide
 from simcomplete._posterior.candidates.source import Candidates, Pool, no_positions
 from simcomplete._posterior.shared.copy_classes import Prior

@@ -1,6 +1,11 @@
-"""Vectors of queries that are likely copies: averaged with likely sources, and moved to rank the likeliest first."""
+"""Likely sources of queries that may be copies: how far neighbours are, and vectors that are moved towards sources.
+
+A vector is averaged with its likely sources, and moved to rank the likeliest first.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +26,82 @@ LEAST_APART = 0.05  # part of the change that must not be shared by another cand
 A_LITTLE_MORE = 1.02  # than makes candidates equal
 AT_A_TIME = 2**22  # bytes of neighbours
 LONGEST = 1 - 1e-9  # vector of a row that is not complete
+APART = 10  # distances that tell a copy: to the best and nine others
+FEW_COLUMNS = 16  # of them so many times fewer than there are
+
+
+class Agreement(NamedTuple):
+    """Neighbours of rows in the order of their distances.
+
+    Attributes
+    ----------
+    distances : array of shape (rows, k)
+        Mean squared differences in units of each feature's variance, rising; inf where a row has fewer neighbours.
+    places : array of int, shape (rows, k)
+        Which rows these are, in the same order.
+    apart : array of shape (rows, 10)
+        The first of the distances, then those of candidates that are not the same as the first.
+    """
+
+    distances: Matrix
+    places: NDArray[np.int64]
+    apart: Matrix
+
+    @classmethod
+    def of(cls, distances: Matrix, places: NDArray[np.int64], rows: Matrix) -> Agreement:
+        """Sort neighbours, given as places in `rows`, by distance; equal distances stay in order.
+
+        Examples
+        --------
+        >>> rows = np.array([[1.0], [2.0], [1.0]])
+        >>> near = Agreement.of(np.array([[0.5, 9.0, 0.5]]), np.array([[0, 1, 2]]), rows)
+        >>> near.places, near.apart[0, :3]
+        (array([[0, 2, 1]]), array([0.5, 9. , 9. ]))
+        """
+        order = np.argsort(distances, axis=1, kind="stable")
+        e, places = np.take_along_axis(distances, order, axis=1), np.take_along_axis(places, order, axis=1)
+        count = np.isfinite(e).sum(axis=1)
+        others = np.minimum(np.arange(1, APART), np.maximum(count - 1, 0)[:, None])
+        for row in np.flatnonzero(e[:, 1] == e[:, 0]) if e.shape[1] > 1 else ():  # only these can be twins
+            alike = int(np.searchsorted(e[row], e[row, 0], side="right"))
+            twin = np.zeros(count[row], dtype=bool)
+            twin[:alike] = (rows[places[row, :alike]] == rows[places[row, 0]]).all(axis=1)[: count[row]]
+            left = np.flatnonzero(~twin)
+            left = left if len(left) else np.maximum(count[row : row + 1] - 1, 0)
+            others[row] = left[np.minimum(np.arange(APART - 1), len(left) - 1)]
+        return cls(e, places, np.column_stack([e[:, 0], np.take_along_axis(e, others, axis=1)]))
+
+    def some(self, rows: NDArray[np.int64]) -> Agreement:
+        """Those of some rows."""
+        return Agreement(self.distances[rows], self.places[rows], self.apart[rows])
+
+
+def mean_squared_gaps(
+    values: Matrix, observed: Mask, places: NDArray[np.int64], rows: Matrix, deviations: Matrix
+) -> Matrix:
+    """Mean squared differences, in deviations, of rows and some others each (places in `rows`) over what is observed.
+
+    Examples
+    --------
+    >>> q, seen, rows = np.array([[1.0, 5.0]]), np.array([[True, False]]), np.array([[1.0, 2.0], [3.0, 5.0]])
+    >>> mean_squared_gaps(q, seen, np.array([[0, 1]]), rows, np.ones(2))
+    array([[0., 4.]])
+    """
+    out = np.zeros(places.shape)
+    alone = len(places) == 1  # only what it reads is divided
+    divided, values = rows if alone else rows / deviations, values / deviations
+    for row in np.flatnonzero(observed.any(axis=1)):
+        o = observed[row].nonzero()[0]
+        near = part_of(divided, places[row], o)
+        gap = (near / deviations.take(o) if alone else near) - values[row].take(o)
+        out[row] = np.vecdot(gap, gap) / len(o)
+    return out
+
+
+def part_of(rows: Matrix, some: NDArray[np.int64], columns: NDArray[np.int64]) -> Matrix:
+    """rows[some][:, columns], which whole rows first are faster for unless most of them is not needed."""
+    few = FEW_COLUMNS * len(columns) < rows.shape[1]
+    return rows[some[:, None], columns] if few else rows.take(some, axis=0).take(columns, axis=1)
 
 
 def length_of_incomplete(u: Matrix) -> Matrix:
