@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete._posterior.shared.lengths import ENOUGH_QUERIES, QUANTILES, widened
+from simcomplete._posterior.candidates.grid import ENOUGH_QUERIES, QUANTILES, widened
 
 
 def problem(digits, seed, n_p):

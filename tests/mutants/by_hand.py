@@ -48,13 +48,13 @@ MUTANTS = [
     ),
     ByHand(
         "rows whose length is certain weigh most when lengths are learnt",
-        "_posterior/shared/lengths.py",
+        "_posterior/candidates/grid.py",
         "b**2 * (1 - b**2)",
         "b**2",
     ),
     ByHand(
         "lengths are extrapolated beyond the range that was seen",
-        "_posterior/shared/lengths.py",
+        "_posterior/candidates/grid.py",
         "np.clip(y, self.low, self.high)",
         "y",
     ),

@@ -30,7 +30,7 @@ def matches(entry: Equivalent, mutant: Mutant) -> bool:
     return entry.line in line and entry.old == mutant.old and entry.new in ("", mutant.new)
 
 
-LENGTHS = "_posterior/shared/lengths.py"
+GRID = "_posterior/candidates/grid.py"
 CERTIFY = "_spectral/certify.py"
 STEPS = "_spectral/solvers/steps.py"
 OBJECTIVE = "_spectral/penalties.py"
@@ -40,7 +40,7 @@ KRYLOV = "_spectral/eigen/krylov.py"
 VALIDITY = "_result/validity.py"
 
 EQUIVALENT = [
-    Equivalent(LENGTHS, "b = np.sum(S * T", "1.0", "", "only divides where the quotient is not used"),
+    Equivalent(GRID, "b = np.sum(S * T", "1.0", "", "only divides where the quotient is not used"),
     Equivalent(CERTIFY, "seed: int = 0", "0", "", "any seed will do"),
     Equivalent(CERTIFY, "numerical_rank(np.linalg", "(gram + gram.T) / 2", "", "a rank has no scale"),
     Equivalent(CERTIFY, "numerical_rank(np.linalg", "2", "", "a rank has no scale"),

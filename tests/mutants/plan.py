@@ -46,7 +46,6 @@ TESTS = {
         "tests/posterior/test_known_memory.py",
         "tests/method/test_memory.py::test_the_table_in_the_documentation_is_that_of_the_registry",
     ],
-    "_posterior/shared/lengths": ["tests/posterior/shared"],
     "_posterior/similarities": ["tests/posterior/similarities/test_known_filter.py"],
     "_posterior/similarities/given": ["tests/posterior/test_known_posterior_method.py"],
     **{
@@ -103,6 +102,18 @@ TESTS = {
         "tests/posterior/candidates/test_known_candidate_parts.py",
         "tests/posterior/candidates/test_known_candidate_model.py",
         "tests/posterior/candidates/test_conditional_means.py",
+    ],
+    "_posterior/candidates/grid": [
+        "tests/posterior/candidates/test_lengths.py",
+        "tests/posterior/candidates/test_known_candidate_parts.py",
+        "tests/posterior/candidates/test_known_candidate_model.py",
+        "tests/posterior/candidates/test_choice.py",
+        "tests/degenerate/test_small_intervals.py",
+    ],
+    "_posterior/candidates/ranked_errors": ["tests/posterior/candidates/test_known_ranked_errors.py"],
+    "_posterior/candidates/ridge": [
+        "tests/posterior/candidates/test_conditional_means.py",
+        "tests/posterior/candidates/test_known_candidate_parts.py",
     ],
     "_posterior/candidates/covariance": [
         "tests/posterior/candidates/test_known_candidate_parts.py",

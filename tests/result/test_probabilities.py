@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 
 import simcomplete as sc
 from simcomplete._posterior.candidates import fitting
-from simcomplete._posterior.shared.lengths import LEVELS, rank_table
+from simcomplete._posterior.candidates.ranked_errors import LEVELS, rank_table
 from simcomplete._result.fits import RANKED
 from simcomplete._result.intervals import FINE, RankedErrors
 from simcomplete._result.recalibration import regress

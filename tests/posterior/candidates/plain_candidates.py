@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from simcomplete._posterior.shared.lengths import best_lengths, learn
+from simcomplete._posterior.candidates.grid import best_lengths, learn
 from simcomplete._posterior.shared.neighbours import smoothing
 from simcomplete.metrics import recall_at
 

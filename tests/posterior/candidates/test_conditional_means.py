@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete._posterior.candidates.conditional import ConditionalMeans, Queries, ridge_weights, smoothing_weights
+from simcomplete._posterior.candidates.conditional import ConditionalMeans, Queries, smoothing_weights
 from simcomplete._posterior.candidates.covariance import Conditioner, Dense, LowRank, rows_by_mask
+from simcomplete._posterior.candidates.grid import best_lengths, learn
 from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._posterior.candidates.moments import Space, Statistics
+from simcomplete._posterior.candidates.ridge import ridge_weights
 from simcomplete._posterior.candidates.source import Candidates, no_positions
 from simcomplete._posterior.candidates.stack import combine, soft
-from simcomplete._posterior.shared.lengths import best_lengths, learn
 from simcomplete._posterior.shared.neighbours import nearest_candidates, smoothing
 from simcomplete._posterior.shared.rows import unit_rows
 from simcomplete._rows.table import HeldRows

@@ -9,8 +9,8 @@ from plain_candidates import Simulated, vectors
 import simcomplete as sc
 from simcomplete._posterior.candidates import fitting, model
 from simcomplete._posterior.candidates import source as pool_of
+from simcomplete._posterior.candidates.grid import first_best
 from simcomplete._posterior.candidates.model import CandidateModel
-from simcomplete._posterior.shared.lengths import first_best
 from simcomplete._rows.table import HeldRows
 
 

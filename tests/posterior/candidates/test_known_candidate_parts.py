@@ -9,13 +9,13 @@ from simcomplete._posterior.candidates import conditional, covariance, moments
 from simcomplete._posterior.candidates.conditional import (
     ConditionalMeans,
     Queries,
-    ridge_weights,
     smoothing_weights,
     uncertainty,
     unit_sizes,
 )
 from simcomplete._posterior.candidates.covariance import Conditioner, Dense, LowRank, cholesky
 from simcomplete._posterior.candidates.moments import CandidatePass, Space, Statistics, WideStatistics
+from simcomplete._posterior.candidates.ridge import ridge_weights
 from simcomplete._posterior.candidates.source import Candidates, NeighbourRows
 from simcomplete._posterior.shared.neighbours import Nearest, Probes, smoothing
 from simcomplete._rows.table import HeldRows

@@ -7,8 +7,8 @@ import pytest
 from plain_candidates import Simulated, Space, nearest, quantiles_for_other_rows, shrunk, unit
 
 from simcomplete._posterior.candidates import stack
+from simcomplete._posterior.candidates.grid import first_best, learn
 from simcomplete._posterior.candidates.model import CandidateModel
-from simcomplete._posterior.shared.lengths import first_best, learn
 from simcomplete._posterior.shared.neighbours import smoothing
 from simcomplete._rows.table import HeldRows
 from simcomplete.metrics import recall_at

@@ -4,38 +4,10 @@ import array_api_strict
 import numpy as np
 import pytest
 
-from simcomplete._posterior.shared import lengths as holdout
 from simcomplete._posterior.shared import neighbours, rows
 from simcomplete._posterior.shared.neighbours import Nearest, Probes, nearest_candidates, smoothing, sparse_weights
 from simcomplete._posterior.shared.rows import Vectors, check_settings, diagonal_deficit, rows_in_units, typical_length
 from simcomplete.errors import InputError
-
-# Errors
-
-
-def test_the_first_of_errors_that_differ_by_rounding():
-    assert holdout.first_best([3.0, 1.0 + 0.9e-9, 1.0]) == 1
-    assert holdout.first_best([3.0, 1.0 + 1.1e-9, 1.0]) == 2
-    assert holdout.first_best([1.0, 0.9e-24, 0.0]) == 1
-    assert holdout.first_best([1.0, 1.1e-24, 0.0]) == 2
-    assert holdout.first_best([np.nan, 2.0, np.nan]) == 1
-
-
-def test_quantiles_of_errors_by_hand():
-    truth, estimate = np.array([[0.5, 0.2], [1.0, 0.0]]), np.array([[0.2, 0.3], [0.99, 0.02]])
-    found = holdout.error_quantiles(truth, estimate, np.array([0.6, 1.0]))
-    # Over 0.8, and over 0.01: a length of 1 counts as one whose square lacks 1e-4.
-    assert found.shape == (1001,)
-    # Two rows are few: quantiles q grow by 3.6 q (1 / sqrt(2) - 1 / sqrt(50)), which is 3.6 q * 4 / sqrt(50).
-    grow = 3.6 * 4 / 50**0.5
-    np.testing.assert_allclose(found[[0, 1000]], [0.125, 2.0 * (1 + grow)])
-    np.testing.assert_allclose(found[500], (0.375 + 1.0) / 2 * (1 + grow / 2))
-
-
-@pytest.mark.parametrize("rows", [50, 51, 1000])
-def test_quantiles_from_many_rows_are_as_they_are(rows):
-    assert holdout.widened(np.arange(1001.0), rows).tolist() == list(range(1001))
-
 
 # Rows
 

@@ -6,21 +6,20 @@ neighbour weights share one factorisation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from simcomplete._posterior.candidates.covariance import Conditioner, Covariance, conditional_variances
 from simcomplete._posterior.candidates.moments import Space
+from simcomplete._posterior.candidates.ranked_errors import rank_table
 from simcomplete._posterior.candidates.source import Candidates, NeighbourRows, no_positions
-from simcomplete._posterior.shared.lengths import LEAST_GAP, DeferredErrors, rank_table
 from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, sparse_weights
-from simcomplete._posterior.shared.rows import USUAL_SQUARES, nonzero_or_one, unit_rows
+from simcomplete._posterior.shared.rows import nonzero_or_one
 from simcomplete._result.intervals import RankedErrors
 from simcomplete._types import Mask, Matrix
 
@@ -28,8 +27,7 @@ NeighbourWeights = Any  # (rows, neighbours), sparse, or an array for one row
 NOTHING = 1e-14  # values that are smaller, in units of the candidates' length, come from rounding
 LARGEST_NOISE = 1e100  # in the scale of a row, which may be far below the others': its square stays in range
 MIDDLE = 10.0  # effective number of neighbours that sets the scale of a row
-RIDGE_NEIGHBOURS = 100  # of the kernel ridge
-RIDGE = 0.3
+LEAST_GAP = 1e-4  # of 1 - length^2 in an error's scale
 
 
 @dataclass(frozen=True)
@@ -107,6 +105,25 @@ class CandidateHoldout:
             spread,
             np.hstack([np.ones_like(S), weights]),
         )
+
+
+class DeferredErrors(RankedErrors):
+    """The same with a table that is made when it is first asked for: many results are never asked for intervals."""
+
+    def __init__(self, make: Callable[[], tuple[Matrix, Matrix]], residuals: Matrix, simulated: Matrix) -> None:
+        for name, value in (("_make", make), ("residuals", residuals), ("simulated", simulated)):
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("shares", "table"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        shares, table = self.__dict__["_make"]()
+        for key, value in (("shares", shares), ("table", table), ("_make", None)):
+            object.__setattr__(self, key, value)
+        return self.__dict__[name]
+
+    def __reduce__(self) -> Any:
+        return RankedErrors, (self.shares, self.table, self.residuals, self.simulated)
 
 
 class CompletedQueries(NamedTuple):
@@ -252,46 +269,3 @@ def smoothing_weights(neighbours: NeighbourRows, k: float) -> NeighbourWeights:
         W[0, neighbours.near.ids[0]] = neighbours.smoothed(k)[0]
         return W
     return sparse_weights(neighbours.near.ids, neighbours.smoothed(k), neighbours.n)
-
-
-def ridge_weights(neighbours: NeighbourRows, observed: Mask) -> NeighbourWeights:
-    """Kernel-ridge weights over the nearest, compared on the row's own features.
-
-    w = (exp(-D/s) + 0.3 I)^-1 exp(-d/s) with D = 2 - 2 cos among neighbours, d = 2 - 2 cos to the row and s its median.
-    They need not sum to 1 and may be negative: kernel ridge regression of what the global model leaves.
-    """
-    unit, near = neighbours.rows["unit"], neighbours.near
-    weights = np.empty(near.ids.shape)
-    for row, (ids, cosines) in enumerate(zip(near.ids, near.cosines, strict=True)):
-        o = observed[row]
-        X = unit[ids] if o.all() else unit[np.ix_(ids, np.flatnonzero(o))]
-        weights[row] = _solve(X, cosines)
-    return sparse_weights(near.ids, weights, neighbours.n)
-
-
-def _solve(X: Matrix, cosines: Matrix) -> Matrix:
-    """Weights of neighbours X of a row, whose cosines with it are known.
-
-    Examples
-    --------
-    >>> bool(_solve(np.array([[1.0, 0.0]]), np.array([1.0]))[0] == 1 / 1.3)  # exp(0) / (exp(0) + 0.3)
-    True
-    """
-    K = X @ X.T
-    squares = np.diag(K)
-    if squares.min() > USUAL_SQUARES[0]:
-        length = np.sqrt(squares)
-        K /= length
-        K /= length[:, None]
-    else:  # too short for squares
-        X = unit_rows(X)
-        K = X @ X.T
-    d = 2.0 - 2.0 * cosines
-    s = max(float(np.median(d)), 1e-3)
-    np.clip(K, -1.0, 1.0, out=K)
-    K -= 1.0
-    K *= 2.0 / s
-    np.exp(K, out=K)
-    K[np.diag_indices(len(K))] = 1.0 + RIDGE
-    _, weights, failed = scipy.linalg.lapack.dposv(K, np.exp(-d / s))
-    return np.asarray(np.linalg.solve(K, np.exp(-d / s)) if failed else weights)

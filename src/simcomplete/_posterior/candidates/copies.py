@@ -40,9 +40,8 @@ from simcomplete._posterior.shared.copy_classes import (
     nothing_learnt,
     simulated_kinds,
 )
-from simcomplete._posterior.shared.lengths import COPY
 from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, Nearest
-from simcomplete._posterior.shared.rows import ObservedRows, Vectors, unit_rows
+from simcomplete._posterior.shared.rows import COPY, ObservedRows, Vectors, unit_rows
 from simcomplete._result.intervals import Match
 from simcomplete._types import Mask, Matrix
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._posterior.candidates.conditional import RIDGE_NEIGHBOURS, CandidateHoldout, CompletedQueries, Queries
+from simcomplete._posterior.candidates.conditional import CandidateHoldout, CompletedQueries, Queries
 from simcomplete._posterior.candidates.copies import (
     MAX_EXAMPLES,
     MIN_EXAMPLES,
@@ -21,11 +21,12 @@ from simcomplete._posterior.candidates.copies import (
     moved_if_harmless,
 )
 from simcomplete._posterior.candidates.moments import PassResult, Space, Statistics, WideStatistics, is_wide
+from simcomplete._posterior.candidates.ridge import RIDGE_NEIGHBOURS
 from simcomplete._posterior.candidates.source import Candidates, Pool, no_positions
 from simcomplete._posterior.shared.copy_classes import Prior
-from simcomplete._posterior.shared.lengths import COPY
 from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, Nearest
 from simcomplete._posterior.shared.rows import (
+    COPY,
     Effort,
     ObservedRows,
     rounded,

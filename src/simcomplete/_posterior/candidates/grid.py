@@ -1,4 +1,10 @@
-"""One completion chosen from a grid, with its learnt lengths: `effort="full"` and `"fast"`."""
+"""One completion chosen from a grid, with its learnt lengths: `effort="full"` and `"fast"`.
+
+The direction of u decides the ranking, its length the error: 1 when all is known, shorter the more stays unknown. The
+length is learnt by a ridge regression on a few features of the simulated queries. These are rows whose similarities are
+known, that lose values and are to be found again; they, and copies of them, are taken out of what the models see, or
+they would find themselves.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from simcomplete._posterior.candidates.conditional import (
+    LEAST_GAP,
     CandidateHoldout,
     CompletedQueries,
     ConditionalMeans,
@@ -18,7 +25,7 @@ from simcomplete._posterior.candidates.conditional import (
     smoothing_weights,
 )
 from simcomplete._posterior.candidates.moments import Space
-from simcomplete._posterior.shared.lengths import Lengths, best_lengths, error_quantiles, first_best, learn
+from simcomplete._posterior.candidates.ranked_errors import ENOUGH_QUERIES, WIDER
 from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, share_found
 from simcomplete._posterior.shared.rows import Objective, rounded, unit_rows
 from simcomplete._types import Matrix
@@ -32,6 +39,35 @@ DELTA_QUERIES = 64  # simulated queries that choose delta
 FEW = 2  # completions whose vectors are kept until one is chosen
 SHORTEST = 1e-8  # length of a vector of which nothing is known: its variance is next to infinite, not beyond
 RECALL_AT = 10  # neighbours that count for recall
+LENGTHS = (0.03, 0.9999)  # between which the best ones of simulated queries are
+LENGTH_RIDGE = 0.05
+# A feature that hardly differs between simulated queries says nothing of them, but it may be another for real ones: it
+# also depends on all candidates, of which the simulated queries are left out.
+LEAST_SD = 0.1
+SMALLEST_SIZE = 1e-24  # of |m|^2; rows are in units of a typical length
+QUANTILES = np.linspace(0.0, 1.0, 1001)
+SAME_ERROR = 1e-9  # mean squared errors that differ by less than this part are the same
+NO_ERROR = 1e-24  # and so are those below this
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """log V = g0 + g . (f - mean)/sd, clipped to the range seen; length = min(1, scale / sqrt(1 + V/|m|^2))."""
+
+    intercept: float
+    slopes: Matrix
+    mean: Matrix
+    sd: Matrix
+    low: float
+    high: float
+    scale: float = 1.0
+
+    def of(self, features: Matrix, size: Matrix) -> Matrix:
+        """Length of every row, from its features and the squared size of its completion."""
+        y = self.intercept + ((features - self.mean) / self.sd) @ self.slopes
+        with np.errstate(over="ignore"):  # infinitely uncertain: length 0
+            V = np.exp(np.clip(y, self.low, self.high))
+            return np.minimum(1.0, self.scale / np.sqrt(1.0 + V / np.maximum(size, 1e-300)))
 
 
 @dataclass(frozen=True)
@@ -173,6 +209,78 @@ def _found(
     S = unit_rows(means.completion(*setting)) @ holdout.others.T
     quantiles = error_quantiles(holdout.truth, length[:, None] * S, length)
     return {"recall": share_found(rounded(S), rounded(holdout.truth.copy()), RECALL_AT), "quantiles": quantiles}
+
+
+def best_lengths(S: Matrix, T: Matrix) -> Matrix:
+    """The length b that makes b S nearest to T, row by row, kept inside (0, 1)."""
+    energy = np.sum(S * S, axis=1)
+    b = np.sum(S * T, axis=1) / np.where(energy > 0, energy, 1.0)
+    return np.clip(np.where(energy > 0, b, LENGTHS[0]), *LENGTHS)
+
+
+def learn(features: Matrix, size: Matrix, S: Matrix, T: Matrix) -> tuple[Lengths, float]:
+    """Fit lengths to simulated queries; return them and the mean squared error they leave.
+
+    Parameters
+    ----------
+    features : array of shape (rows, 4)
+        What tells how uncertain a row is.
+    size : array of shape (rows,)
+        |m|^2 of each completion.
+    S, T : array of shape (rows, others)
+        Similarities of the unit completion to other rows, and the true ones.
+    """
+    b = best_lengths(S, T)
+    y = np.log(1.0 / b**2 - 1.0) + np.log(np.maximum(size, SMALLEST_SIZE))
+    weight = np.maximum(b**2 * (1 - b**2), 1e-3)
+    mean, sd = features.mean(axis=0), features.std(axis=0)
+    sd = np.maximum(sd, LEAST_SD)
+    Z = np.column_stack([np.ones(len(features)), (features - mean) / sd])
+    ridge = LENGTH_RIDGE * weight.sum() * np.diag([0.0, *np.ones(features.shape[1])])
+    g = np.linalg.solve(Z.T @ (Z * weight[:, None]) + ridge, Z.T @ (weight * y))
+    plain = Lengths(float(g[0]), g[1:], mean, sd, float(y.min()), float(y.max()))
+    beta = plain.of(features, size)
+    scaled = beta[:, None] * S
+    energy = float(np.sum(scaled * scaled))
+    scale = float(np.sum(scaled * T)) / energy if energy > 0 else 1.0
+    scale = max(min(scale, 1.0 / float(beta.max())), 0.0)
+    fitted = Lengths(plain.intercept, plain.slopes, mean, sd, plain.low, plain.high, scale)
+    final = fitted.of(features, size)
+    return fitted, float(np.mean((T - final[:, None] * S) ** 2))
+
+
+def first_best(errors: Sequence[float]) -> int:
+    """Where the smallest mean squared error is; of those that differ by rounding only, the first.
+
+    Examples
+    --------
+    >>> first_best([2.0, 1.0 + 1e-15, 1.0, float("nan")])
+    1
+    """
+    values = np.where(np.isnan(errors), np.inf, errors)
+    return int(np.argmax(values <= values.min() * (1 + SAME_ERROR) + NO_ERROR))
+
+
+def error_quantiles(truth: Matrix, estimate: Matrix, length: Matrix) -> Matrix:
+    """Quantiles of |error| / sqrt(1 - length^2) over simulated pairs, for intervals."""
+    scale = np.sqrt(np.maximum(1 - length**2, LEAST_GAP))[:, None]
+    return widened(np.quantile(np.abs(truth - estimate) / scale, QUANTILES), len(truth))
+
+
+def widened(quantiles: Matrix, rows: float) -> Matrix:
+    """Quantiles of errors as they are for other rows than those, few, that settings were chosen on.
+
+    The errors of one row go together, so it is rows that are few, not pairs. Errors of what was fitted to them are too
+    small, and the largest are not among them yet: quantiles grow, the more the further out they are. From
+    `ENOUGH_QUERIES` simulated queries (200 candidates) on nothing is changed.
+
+    Examples
+    --------
+    >>> widened(QUANTILES, 10)[[500, 900]].round(3), widened(QUANTILES, 50)[[500, 900]]
+    (array([0.657, 1.41 ]), array([0.5, 0.9]))
+    """
+    shortage = max(1 / np.sqrt(rows) - 1 / np.sqrt(ENOUGH_QUERIES), 0.0)
+    return np.asarray(quantiles * (1 + WIDER * shortage * QUANTILES))
 
 
 def untrained(n: int) -> GridChoice:

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._posterior.candidates.copies import CopyDetector
-from simcomplete._posterior.candidates.grid import SPACES, GridChoice
+from simcomplete._posterior.candidates.grid import SPACES, GridChoice, Lengths
 from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._posterior.candidates.moments import Space, Statistics, WideStatistics
 from simcomplete._posterior.candidates.source import Candidates
 from simcomplete._posterior.candidates.stack import Stack
 from simcomplete._posterior.shared.copy_classes import FEATURES, CopyModel
-from simcomplete._posterior.shared.lengths import Lengths
 from simcomplete._posterior.shared.neighbours import KeptRows
 from simcomplete._result.intervals import RankedErrors
 from simcomplete._result.layout import Each, Either, Layout, Maybe, Parts, Record, Several

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._posterior.candidates.covariance import Covariance, Dense, LowRank, Solve
-from simcomplete._posterior.shared.lengths import COPY
 from simcomplete._posterior.shared.neighbours import Nearest, Probes
-from simcomplete._posterior.shared.rows import scaled_rows
+from simcomplete._posterior.shared.rows import COPY, scaled_rows
 from simcomplete._rows.partial_eigen import eigenpairs_of
 from simcomplete._rows.xp import Array, astype, like, namespace, on_accelerator, symmetric_product, to_numpy
 from simcomplete._types import Matrix

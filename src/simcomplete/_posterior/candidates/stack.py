@@ -13,17 +13,25 @@ from typing import Any
 import numpy as np
 
 from simcomplete._posterior.candidates.conditional import (
-    RIDGE_NEIGHBOURS,
     CandidateHoldout,
     CompletedQueries,
     ConditionalMeans,
     Queries,
-    ridge_weights,
     smoothing_weights,
 )
-from simcomplete._posterior.candidates.grid import RECALL_AT, SHORTEST, SPACES, choose_delta
+from simcomplete._posterior.candidates.grid import (
+    NO_ERROR,
+    RECALL_AT,
+    SHORTEST,
+    SPACES,
+    Lengths,
+    choose_delta,
+    error_quantiles,
+    first_best,
+    learn,
+)
 from simcomplete._posterior.candidates.moments import Space
-from simcomplete._posterior.shared.lengths import NO_ERROR, Lengths, error_quantiles, first_best, learn
+from simcomplete._posterior.candidates.ridge import RIDGE_NEIGHBOURS, ridge_weights
 from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS, share_found
 from simcomplete._posterior.shared.rows import Objective, nonzero_or_one, rounded, unit_rows
 from simcomplete._types import Matrix

@@ -21,6 +21,7 @@ from simcomplete.errors import InputError
 # Cosines that decide which of several things is best are rounded to multiples of 1 / RESOLUTION: equal ones stay equal,
 # whatever order their products were summed in.
 RESOLUTION = 2.0**40
+COPY = 1 - 1e-6  # cosine above which two rows are the same
 SAFE_LENGTHS = (1e-100, 1e100)  # between these squares, and products of them, neither overflow nor vanish
 LARGEST_POWER = 200  # of two: rows that are larger, or smaller than its inverse, are brought to it
 USUAL_SQUARES = (1e-190, 1e190)  # of lengths well within those

@@ -11,7 +11,8 @@ from itertools import product
 
 import numpy as np
 
-from simcomplete._posterior.shared.lengths import COPY, QUANTILES, widened
+from simcomplete._posterior.candidates.grid import QUANTILES, widened
+from simcomplete._posterior.shared.rows import COPY
 from simcomplete._posterior.similarities.filtering import (
     Directions,
     Noise,

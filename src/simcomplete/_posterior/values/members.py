@@ -17,11 +17,11 @@ from simcomplete._posterior.all_rows.select import RowsCompletion
 from simcomplete._posterior.candidates.conditional import (
     ConditionalMeans,
     Queries,
-    ridge_weights,
     smoothing_weights,
 )
 from simcomplete._posterior.candidates.covariance import conditional_variances
 from simcomplete._posterior.candidates.moments import Space, Statistics, WideStatistics, is_wide
+from simcomplete._posterior.candidates.ridge import ridge_weights
 from simcomplete._posterior.candidates.source import Candidates, no_positions
 from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS
 from simcomplete._posterior.shared.rows import ObservedRows, PosteriorModel, scaled_rows, typical_length

@@ -1,9 +1,17 @@
-"""How long a query's vector is: the regression against its definition, the clip, the weights, the scale."""
+"""How long a query's vector is: the regression against its definition, the clip, the weights, the scale; its errors."""
 
 import numpy as np
 import pytest
 
-from simcomplete._posterior.shared.lengths import LEAST_SD, Lengths, best_lengths, learn
+from simcomplete._posterior.candidates.grid import (
+    LEAST_SD,
+    Lengths,
+    best_lengths,
+    error_quantiles,
+    first_best,
+    learn,
+    widened,
+)
 
 RNG = np.random.default_rng(11)
 
@@ -121,3 +129,30 @@ def test_a_feature_that_hardly_differs_between_simulated_queries_does_not_move_o
     lengths, _ = learn(*simulated(b, 3.0 + 0.01 * b[:, None]))
     seen, larger = lengths.of(np.array([[3.008], [3.108]]), np.ones(2))
     assert larger == pytest.approx(seen, rel=0.05)
+
+
+# Errors
+
+
+def test_the_first_of_errors_that_differ_by_rounding():
+    assert first_best([3.0, 1.0 + 0.9e-9, 1.0]) == 1
+    assert first_best([3.0, 1.0 + 1.1e-9, 1.0]) == 2
+    assert first_best([1.0, 0.9e-24, 0.0]) == 1
+    assert first_best([1.0, 1.1e-24, 0.0]) == 2
+    assert first_best([np.nan, 2.0, np.nan]) == 1
+
+
+def test_quantiles_of_errors_by_hand():
+    truth, estimate = np.array([[0.5, 0.2], [1.0, 0.0]]), np.array([[0.2, 0.3], [0.99, 0.02]])
+    found = error_quantiles(truth, estimate, np.array([0.6, 1.0]))
+    # Over 0.8, and over 0.01: a length of 1 counts as one whose square lacks 1e-4.
+    assert found.shape == (1001,)
+    # Two rows are few: quantiles q grow by 3.6 q (1 / sqrt(2) - 1 / sqrt(50)), which is 3.6 q * 4 / sqrt(50).
+    grow = 3.6 * 4 / 50**0.5
+    np.testing.assert_allclose(found[[0, 1000]], [0.125, 2.0 * (1 + grow)])
+    np.testing.assert_allclose(found[500], (0.375 + 1.0) / 2 * (1 + grow / 2))
+
+
+@pytest.mark.parametrize("rows", [50, 51, 1000])
+def test_quantiles_from_many_rows_are_as_they_are(rows):
+    assert widened(np.arange(1001.0), rows).tolist() == list(range(1001))

@@ -6,7 +6,9 @@ import pickle
 import numpy as np
 import pytest
 
-from simcomplete._posterior.shared.lengths import COPY, DeferredErrors, rank_table
+from simcomplete._posterior.candidates.conditional import DeferredErrors
+from simcomplete._posterior.candidates.ranked_errors import rank_table
+from simcomplete._posterior.shared.rows import COPY
 
 
 def plain_table(S, T, spread, weights):
