@@ -73,6 +73,7 @@ TESTS = {
         ]
         for name in ("block_work", "by_block", "packing", "row_order")
     },
+    "_posterior/all_rows/on_device": ["tests/posterior/all_rows/test_on_device.py"],
     "_posterior/all_rows/pair_errors": [
         "tests/posterior/all_rows/test_pair_errors.py",
         "tests/posterior/all_rows/test_mixture.py",

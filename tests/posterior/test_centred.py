@@ -1,5 +1,7 @@
 """metric="pearson": correlations of rows by posterior, with a unit diagonal and intervals."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -176,3 +178,11 @@ def test_values_have_the_mean_that_was_taken_off():
     found = CentredModel(Counts()).values(X)
     np.testing.assert_array_equal(found.mean, [[1, 2, 6, 3 + 3], [6 + 2, 5, 6 + 2, 7], [0, 0, 0, 0]])
     np.testing.assert_array_equal(found.std, np.where(np.isnan(X), 0.5, 0.0))
+
+
+def test_vectors_of_fitted_rows_lose_their_constant_part_once():
+    """A table has lost it already, where it is read."""
+    U = np.array([[0.3, 0.5], [0.2, -0.2]])
+    np.testing.assert_allclose(CentredModel(SimpleNamespace(unit=U)).unit, [[-0.1, 0.1], [0.2, -0.2]])
+    table = HeldRows(U)
+    assert CentredModel(SimpleNamespace(unit=table)).unit is table

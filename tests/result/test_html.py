@@ -115,3 +115,9 @@ def test_words_to_the_left_and_numbers_to_the_right():
     page = html_table("T", [("cat", 1.5), ("dog", 2.0)], ("name", "size"))
     assert '<th style="text-align:left">name</th><th>size</th>' in page
     assert '<td style="text-align:left">cat</td><td>1.5</td>' in page
+
+
+def test_without_a_head_the_first_cell_is_a_heading():
+    page = html_table("T", [("cat", 1.5)])
+    assert "<thead>" not in page
+    assert '<tr><th style="text-align:left">cat</th><td style="text-align:left">1.5</td></tr>' in page

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 import simcomplete as sc
-from simcomplete._result import probabilities, views
+from simcomplete._result import probabilities, validity, views
 from simcomplete._result.completion import Completion
 from simcomplete._result.frames import Searched, SearchResult
 from simcomplete._result.intervals import IntervalModel, RankedErrors
+from simcomplete._result.layout import Parts
 from simcomplete._result.layout_values import Value
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.recalibration import how_far, logistic, logit
@@ -180,3 +181,24 @@ def test_columns_outside_of_a_block_are_left_alone(absent):
     expected = block.copy()
     expected[:, [c for c in absent if 0 <= c < 4]] = -np.inf
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(("width", "side"), [(1, 70), (100, 50), (10**9, 1)])
+def test_tiles_of_the_upper_triangle_fit_into_a_block(width, side, monkeypatch):
+    """160,000 bytes: of a narrow factor 70 x 70 pairs of 32 bytes, of 100 columns two blocks of 50 rows at 16 each."""
+    monkeypatch.setattr(validity, "block_bytes", lambda: 160_000)
+    n, seen = 2 * side + 1, np.zeros((2 * side + 1,) * 2, dtype=int)
+    for rows, cols in validity._tiles(n, width):
+        assert rows.stop - rows.start <= side and cols.stop - cols.start <= side
+        seen[rows, cols] += 1
+    assert (seen[np.triu_indices(n)] == 1).all()
+    first = next(validity._tiles(n, width))
+    assert first == (slice(0, side), slice(0, side))
+
+
+@pytest.mark.parametrize("name", ["other", 3, None, ["rows"]])
+def test_arrays_that_a_file_lacks_are_named(name):
+    parts = Parts({"rows": np.zeros(2)})
+    assert parts.get("model", "rows").shape == (2,)
+    with pytest.raises(FileFormatError, match=r"^model names the array .*, which there is not"):
+        parts.get("model", name)

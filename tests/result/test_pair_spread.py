@@ -1,6 +1,7 @@
 """Variances of similarities, pair by pair, beside sums over pairs and features, and beside draws."""
 
 import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -90,3 +91,13 @@ def test_memory_of_pairs_is_as_stated(asked):
     tracemalloc.stop()
     stated = 8 * 400**2 * (done.interval_model.numbers_per_pair + 2 * (asked == "restricted"))
     assert stated / 1.3 < peak < stated * 1.3
+
+
+def test_rows_of_which_nothing_is_known_keep_the_whole_spread():
+    """The second of three rows is unknown; of the others the model of pairs says .3."""
+    pairs = SimpleNamespace(between=lambda rows, cols: np.full((len(rows), cols.shape[-1]), 0.3))
+    model = IntervalModel(np.array([0.5, 1.0, 0.2]), np.linspace(0, 2, 1001), pairs=pairs)
+    expected = [[0.0, 1.0, 0.3], [1.0, 0.0, 1.0], [0.3, 1.0, 0.0]]
+    np.testing.assert_array_equal(model.spread_of(np.arange(3), np.arange(3)), expected)
+    alone = np.array([[2, 1], [0, 2], [1, 0]])  # the columns of each row
+    np.testing.assert_array_equal(model.spread_of(np.arange(3), alone), [[0.3, 1.0], [1.0, 1.0], [1.0, 0.3]])

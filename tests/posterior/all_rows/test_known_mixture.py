@@ -1,5 +1,6 @@
 """Pairs of rows that a completion is scored on, and the mixture, by hand or in plain loops."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -156,6 +157,13 @@ def test_a_mixture_is_the_mean_of_its_two_sides():
     np.testing.assert_allclose(found.U, mean / np.sqrt(square.sum(axis=1, keepdims=True)), atol=1e-10)
     assert not found.pairs.doubt.any() and found.stack.recipe.tilt.beta == 0
     assert isinstance(found.stack.members[0], OverRows)
+    for level in (1.0, 2.5):  # of values that were lost at random, whose mixture may be another
+        random = replace(found, random=(0.3, level)).moments(hidden, tilted=False)
+        plain = found.stack.at_random().values(hidden)
+        mean = 0.3 * plain.mean + 0.7 * own
+        square = 0.3 * (plain.mean**2 + plain.variance) + 0.7 * (own**2 + variance)
+        np.testing.assert_allclose(random.mean, mean, atol=1e-10)
+        np.testing.assert_allclose(random.square, mean**2 + level * (square - mean**2), atol=1e-10)
 
 
 def test_where_nothing_can_be_learnt_the_single_model_is_the_answer(monkeypatch):

@@ -5,7 +5,13 @@ import pytest
 
 import simcomplete as sc
 from simcomplete._posterior.candidates.conditional import ConditionalMeans, Queries, smoothing_weights
-from simcomplete._posterior.candidates.covariance import Conditioner, Dense, LowRank, rows_by_mask
+from simcomplete._posterior.candidates.covariance import (
+    Conditioner,
+    Dense,
+    LowRank,
+    conditional_variances,
+    rows_by_mask,
+)
 from simcomplete._posterior.candidates.grid import best_lengths, learn
 from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._posterior.candidates.moments import Space, Statistics
@@ -235,3 +241,13 @@ def test_intervals_cover_on_simulated_data():
     for effort in ("full", "fast", "best"):
         low, high = sc.complete(P, Q, method="posterior", effort=effort).interval(0.9)
         assert 0.86 <= np.mean((truth >= low) & (truth <= high)) <= 0.94, effort
+
+
+def test_variances_of_each_row_add_up_to_what_its_length_leaves():
+    means, _ = conditional_means(0.1)
+    own = conditional_variances(Dense(np.cov(P.T, bias=True)).shrunk(0.1), SEEN)
+    total = np.array([7.0, 2.0, 0.0, 3.0, 0.5])  # the first row lacks nothing; of the third no total is known
+    found = means.variances(total)
+    np.testing.assert_allclose(found.sum(axis=1), [0.0, 2.0, own[2].sum(), 3.0, 0.5], rtol=1e-9)
+    for row in range(1, 5):
+        np.testing.assert_allclose(found[row] / found[row].sum(), own[row] / own[row].sum(), rtol=1e-9)

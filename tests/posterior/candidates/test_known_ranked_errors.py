@@ -67,3 +67,16 @@ def test_a_table_is_made_when_it_is_asked_for_and_once():
 
 def test_copies_have_a_cosine_of_nearly_one():
     assert 1 - 1e-5 < COPY < 1
+
+
+def test_estimates_that_rounding_tells_apart_are_tied():
+    """Every estimate is there twice, 4e-10 apart or exactly: the ranks are the same. 6e-9 apart they are not."""
+    rng = np.random.default_rng(0)
+    S = np.repeat(rng.permuted(np.tile(np.arange(30) / 100, (60, 1)), axis=1), 2, axis=1)
+    T, spread, weights = S + 0.1 * rng.standard_normal(S.shape), np.ones(60), np.ones(S.shape)
+    twin = np.arange(60) % 2
+    shares, table = rank_table(S, T, spread, weights)
+    near, near_table = rank_table(S + 4e-10 * twin, T, spread, weights)
+    np.testing.assert_allclose(near, shares, rtol=1e-12)
+    np.testing.assert_allclose(near_table, table, atol=1e-8)
+    assert len(rank_table(S + 6e-9 * twin, T, spread, weights)[0]) > len(shares)  # some have a rank of 1 by themselves

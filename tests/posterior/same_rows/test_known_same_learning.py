@@ -244,3 +244,10 @@ def test_rows_that_are_repeated_are_paired_with_the_first():
     assert found.rows.tolist() == [[3, 9], [3, 30]]
     assert found.common.tolist() == [4, 4] and found.distances.tolist() == [0.0, 0.0]
     assert (np.diff(found.probabilities.sum(axis=1)) <= 0).all()
+
+
+def test_partners_of_rows_far_out_are_told_apart_by_what_differs():
+    """Squares of 1e9 would lose it."""
+    values = np.array([[1e9, 1.0, 0.0], [1e9, -1.0, 0.0], [1e9, 1.1, 0.0], [1e9, -1.2, 0.0]])
+    found = ScaledTable(values, np.ones((4, 3), dtype=bool)).partners(1, most=1)
+    assert found.ids.ravel().tolist() == [2, 3, 0, 1]

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from simcomplete._posterior.candidates import moments
 from simcomplete._posterior.candidates.covariance import Dense
+from simcomplete._posterior.candidates.moments import Statistics, WideStatistics
 from simcomplete._posterior.values import holdout as holdout_module
 from simcomplete._posterior.values import members as members_module
 from simcomplete._posterior.values import model as model_module
@@ -262,3 +264,10 @@ def test_another_model_than_the_rehearsed_one_has_all_members_alike(monkeypatch)
     np.testing.assert_array_equal(model.weights, [0.5, 0.5])
     found = model.values(X[:1])
     assert found.mean[0, 1] == pytest.approx(0.5 * model.units.deviation[1] + model.units.mean[1])
+
+
+@pytest.mark.parametrize(("features", "kind"), [(5, Statistics), (6, WideStatistics)])
+def test_the_covariance_of_wide_rows_is_no_matrix(features, kind, monkeypatch):
+    monkeypatch.setattr(moments, "WIDE", 5)
+    found = CandidateMembers.fit(np.random.default_rng(0).random((30, features)))
+    assert {type(space.statistics) for space in found.spaces.values()} == {kind}
