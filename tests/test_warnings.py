@@ -72,3 +72,9 @@ def test_scoring_methods_for_auto_does_not_warn(rows):
 def test_unknown_names_are_refused_before_any_work(rows):
     with pytest.raises(InputError, match="did you mean 'smcnn'"):
         sc.complete(*rows, method="smcn")
+
+
+@pytest.mark.parametrize("call", [sc.complete, lambda P, Q, method: sc.SimilarityCompleter(method=method).fit(P)])
+def test_auto_is_among_the_names_that_are_suggested(rows, call):
+    with pytest.raises(InputError, match="did you mean 'auto'\\? use one of auto, overlap, "):
+        call(*rows, method="atuo")

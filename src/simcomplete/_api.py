@@ -231,7 +231,7 @@ def _written(run: Runner, problem: Problem, settings: Settings, out: Output) -> 
 def _runner(method: str, params: dict[str, Any], shared: dict[str, Any], function: Callable[..., Any]) -> Runner:
     """Check the method's name and parameters before any work, and return what will do it and warn the caller."""
     if "scale" in params:
-        params, notice = by_todays_name(params, () if method == "auto" else find(method).parameters)
+        params, notice = by_todays_name(params, () if method == "auto" else find(method, or_auto=True).parameters)
         warn_caller(notice, FutureWarning)
     if method == "auto":
         known = {*elect.OWN, *(name for each in REGISTRY.values() for name in each.parameters)} if params else ()
@@ -239,7 +239,7 @@ def _runner(method: str, params: dict[str, Any], shared: dict[str, Any], functio
             if name not in known:
                 raise unknown_parameter(name, known, function, "method 'auto'", elect.OWN)
         return partial(_run_auto, params=dict(params), shared=shared)
-    spec, given = find(method), dict(params)
+    spec, given = find(method, or_auto=True), dict(params)
     for name in given:
         if name not in spec.parameters and name not in BESIDE:
             raise unknown_parameter(name, spec.parameters, function, f"method {method!r}")

@@ -171,6 +171,15 @@ def test_what_does_not_fit_is_refused_before_it_runs(method, monkeypatch):
         sc.complete(P, Q, method=method)
 
 
+@pytest.mark.parametrize(
+    ("method", "others"), [("posterior", "'fmc' or 'smcnn'"), ("dmc", "'fmc' or 'smcnn' or 'posterior'")]
+)
+def test_the_method_that_needs_too_much_is_not_what_to_use_instead(monkeypatch, method, others):
+    monkeypatch.setenv("SIMCOMPLETE_MEMORY", "1000")
+    with pytest.raises(sc.errors.MemoryLimitError, match=f"use method={others}, which hold no n x n matrix"):
+        sc.complete(*problem(), method=method, progress=False)
+
+
 @pytest.mark.parametrize("method", ["fgsr", "facnnfn", "nnfn", "posterior", "fmc", "mc_on", "dmc", "bpmf"])
 def test_room_for_one_more_matrix_is_not_enough_for_what_takes_several(method, monkeypatch):
     S0 = sc.overlap_similarity(np.concatenate(problem()))

@@ -163,7 +163,9 @@ TESTS = {
     ],
     "_posterior/centred": ["tests/posterior/test_centred.py"],
     "_posterior/values": ["tests/posterior/values"],
+    "_posterior/values/members": ["tests/posterior/values", "tests/posterior/all_rows/test_known_mixture.py"],
     "_result": [
+        "tests/result/test_known_parts.py",
         "tests/result/test_known_results.py",
         "tests/result/test_known_result_blocks.py",
         "tests/result/test_known_views.py",
@@ -185,6 +187,7 @@ TESTS = {
     "_result/store": ["tests/result/test_known_store.py", "tests/result/test_store.py", "tests/result/test_formats.py"],
     "_result/archive": ["tests/result/test_known_store.py", "tests/result/test_store.py"],
     "_result/probabilities": [
+        "tests/result/test_known_parts.py",
         "tests/result/test_known_probabilities.py",
         "tests/result/test_known_thresholds.py",
         "tests/result/test_probabilities.py",
@@ -193,6 +196,7 @@ TESTS = {
     "_result/pairs": ["tests/result/test_known_probabilities.py", "tests/result/test_probabilities.py"],
     "_result/thresholds": ["tests/result/test_known_thresholds.py", "tests/result/test_probabilities.py"],
     "_result/top": [
+        "tests/result/test_known_parts.py",
         "tests/result/test_known_details.py",
         "tests/result/test_known_probabilities.py",
         "tests/result/test_probabilities.py",
@@ -203,7 +207,9 @@ TESTS = {
         "tests/result/test_known_thresholds.py",
         "tests/result/test_probabilities.py",
     ],
+    "_result/validity": ["tests/result/test_known_details.py", "tests/result/test_completed_views.py"],
     "_result/views": [
+        "tests/result/test_known_parts.py",
         "tests/result/test_known_views.py",
         "tests/result/test_known_details.py",
         "tests/result/test_completed_views.py",
@@ -216,7 +222,11 @@ TESTS = {
         "tests/result/test_known_results.py",
     ],
     "_result/duplicates": ["tests/posterior/same_rows"],
-    "_result/layout": ["tests/result/test_known_details.py", "tests/estimators/test_save.py"],
+    "_result/layout": [
+        "tests/result/test_known_parts.py",
+        "tests/result/test_known_details.py",
+        "tests/estimators/test_save.py",
+    ],
     "_result/new_queries": ["tests/result/test_new_queries.py"],
     "_result/searching": [
         "tests/result/test_searching.py",
@@ -224,9 +234,17 @@ TESTS = {
         "tests/result/test_unobserved.py",
     ],
     "_result/imputed": ["tests/result/test_known_details.py", "tests/result/test_imputed.py"],
-    "_result/frames": ["tests/result/test_known_details.py", "tests/result/test_result_frames.py"],
+    "_result/frames": [
+        "tests/result/test_known_parts.py",
+        "tests/result/test_known_details.py",
+        "tests/result/test_result_frames.py",
+    ],
     "_result/html": ["tests/result/test_html.py"],
-    "_result/plots": ["tests/result/test_known_details.py", "tests/result/test_plots.py"],
+    "_result/plots": [
+        "tests/result/test_known_parts.py",
+        "tests/result/test_known_details.py",
+        "tests/result/test_plots.py",
+    ],
     "_result/unobserved": ["tests/result/test_unobserved.py"],
     "_result/certificate": ["tests/spectral/test_certificate_boundaries.py", "tests/spectral/test_certificate.py"],
     "metrics": ["tests/test_metrics_ranking.py", "tests/test_metrics.py"],

@@ -128,6 +128,8 @@ def test_restricted_intervals_by_hand():
     np.testing.assert_allclose(low, np.clip(S - 0.3 * 1.5, -1, 1))
     np.testing.assert_allclose(high, np.clip(S + 0.3 * 1.5, -1, 1))
     assert low.min() == -1 and high.max() == 1
+    S, low, high = done.restricted(rows=[0, 1], cols=[2, 3, 4], level=0.25)  # .5 spreads
+    np.testing.assert_allclose(low, np.clip(S - 0.3 * 0.5, -1, 1))
     rows, cols, count, mechanism = done.model.asked
     assert rows.tolist() == [0, 1] and cols.tolist() == [2, 3, 4] and count is None and mechanism == "auto"
 

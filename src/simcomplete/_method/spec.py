@@ -241,10 +241,11 @@ class Method:
         if on_device(problem):
             return
         s = Sizes.of(problem, settings)
+        others = [repr(name) for name in ("fmc", "smcnn", "posterior") if name != self.name]
         given, instead = {
             "candidates": (
                 f"{s.n_candidates} candidates and {s.n_queries} queries of {s.d} features",
-                "use method='fmc', 'smcnn' or 'posterior', which hold no n x n matrix, and out= for a large factor",
+                f"use method={' or '.join(others)}, which hold no n x n matrix, and out= for a large factor",
             ),
             "rows": (
                 f"{s.n} rows of {s.d} features",
@@ -271,10 +272,11 @@ def on_device(problem: Problem) -> bool:
 class Registry(dict[str, Method]):
     """Methods by name."""
 
-    def find(self, name: str) -> Method:
-        """Return the method of a name, or suggest the nearest one."""
+    def find(self, name: str, or_auto: bool = False) -> Method:
+        """Return the method of a name, or suggest the nearest one, "auto" among them where that is allowed, too."""
         if isinstance(name, str) and name in self:
             return self[name]
-        near = difflib.get_close_matches(str(name), self, n=1)
+        names = ["auto", *self] if or_auto else [*self]
+        near = difflib.get_close_matches(str(name), names, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        raise InputError(f"method={name!r} is unknown; {hint}use one of {', '.join(self)}", about=("method",))
+        raise InputError(f"method={name!r} is unknown; {hint}use one of {', '.join(names)}", about=("method",))

@@ -16,7 +16,22 @@ from simcomplete._rows.xp import Array, Namespace, astype, like, to_numpy, unit_
 MADE_BYTES = 80  # largest number of temporaries per value while rows are made
 
 
-class UnitRows(RowTable):
+class RowsOfSource(RowTable):
+    """Rows that are made from those of another table, in its library and on its device."""
+
+    source: RowTable
+
+    @property
+    def xp(self) -> Namespace:
+        """The library of the source."""
+        return self.source.xp
+
+    def like(self, values: NDArray[Any], dtype: Any = None) -> Array:
+        """Bring a NumPy array to the library and device of the source."""
+        return self.source.like(values, dtype)
+
+
+class UnitRows(RowsOfSource):
     """Rows of a table divided by their length, in its library, on its device and in its type; zero rows stay.
 
     Parameters
@@ -44,18 +59,9 @@ class UnitRows(RowTable):
         super().__init__((self.source.n + m, self.source.d), self.source.dtype, self.source.device)
 
     @property
-    def xp(self) -> Namespace:
-        """The library of the source."""
-        return self.source.xp
-
-    @property
     def held_part(self) -> tuple[Array | None, int]:
         """The rows that follow those of the source."""
         return None if self.below is None else self.below.array, self.source.n
-
-    def like(self, values: NDArray[Any], dtype: Any = None) -> Array:
-        """Bring a NumPy array to the library and device of the source."""
-        return self.source.like(values, dtype)
 
     def read(self, start: int, stop: int) -> Any:
         """Return rows from `start` up to `stop`."""
@@ -95,7 +101,7 @@ class UnitRows(RowTable):
         return astype(unit_array(rows), self.dtype)
 
 
-class ScaledRows(RowTable):
+class ScaledRows(RowsOfSource):
     """Rows of another table, each times its own number.
 
     Examples
@@ -110,15 +116,6 @@ class ScaledRows(RowTable):
         super().__init__(source.shape, source.dtype, source.device)
         self.source, self.scale = source, scale
 
-    @property
-    def xp(self) -> Namespace:
-        """The source's own library."""
-        return self.source.xp
-
-    def like(self, values: NDArray[Any], dtype: Any = None) -> Array:
-        """Bring a NumPy array to the library and device of the source."""
-        return self.source.like(values, dtype)
-
     def read(self, start: int, stop: int) -> Any:
         """Return rows from `start` up to `stop`."""
         return self.source.read(start, stop) * self.scale[start:stop][:, None]
@@ -128,7 +125,7 @@ class ScaledRows(RowTable):
         return self.source.take(positions) * self.scale[like(positions, self.scale)][:, None]
 
 
-class ChangedRows(RowTable):
+class ChangedRows(RowsOfSource):
     """Rows of another table, changed block by block when they are read, in the table's type.
 
     Parameters
@@ -149,15 +146,6 @@ class ChangedRows(RowTable):
     def __init__(self, source: RowTable, change: Callable[[Array], Array]) -> None:
         super().__init__(source.shape, source.dtype, source.device, source.labels)
         self.source, self.change = source, change
-
-    @property
-    def xp(self) -> Namespace:
-        """The source's own library."""
-        return self.source.xp
-
-    def like(self, values: NDArray[Any], dtype: Any = None) -> Array:
-        """Bring a NumPy array to the library and device of the source."""
-        return self.source.like(values, dtype)
 
     def read(self, start: int, stop: int) -> Any:
         """Return rows from `start` up to `stop`."""

@@ -95,7 +95,7 @@ class Completer(
         frame = frame_rows(self, X, reset=True)
         X = self._checked(X, reset=True) if frame is None else frame.array
         method, own = self._wiring()
-        task = FitTask(self, {"X": X, "y": y}, None if method == "auto" else find(method), own)
+        task = FitTask(self, {"X": X, "y": y}, None if method == "auto" else find(method, or_auto=True), own)
         # In float64 whatever was given: only then do new rows agree with fitted ones to the last digits.
         done = self._complete(X.astype(np.float64, copy=False), None, task.watched(own))
         self.rank_ = done.rank

@@ -16,6 +16,7 @@ from simcomplete._posterior.all_rows.members import OverRows
 from simcomplete._posterior.all_rows.mixture import MemberFits, auto_rank, mix_rows
 from simcomplete._posterior.all_rows.scored_pairs import HoldoutResult, RowMoments, ScoredPairs, drawn_others
 from simcomplete._posterior.all_rows.select import RowsSetting, complete_rows
+from simcomplete._posterior.values.members import SingleMember
 from simcomplete._result.status import Status
 from simcomplete.errors import InputWarning
 
@@ -157,6 +158,9 @@ def test_a_mixture_is_the_mean_of_its_two_sides():
     np.testing.assert_allclose(found.U, mean / np.sqrt(square.sum(axis=1, keepdims=True)), atol=1e-10)
     assert not found.pairs.doubt.any() and found.stack.recipe.tilt.beta == 0
     assert isinstance(found.stack.members[0], OverRows)
+    member = SingleMember.of(found)
+    assert member.count == 2 == len(member.expect(hidden).means) and member.calibrated
+    assert SingleMember.of(single).count == 1 == len(SingleMember.of(single).expect(hidden).means)
     for level in (1.0, 2.5):  # of values that were lost at random, whose mixture may be another
         random = replace(found, random=(0.3, level)).moments(hidden, tilted=False)
         plain = found.stack.at_random().values(hidden)

@@ -1,9 +1,12 @@
 """Special cases that must come out right, agreement with simulation, and parts against plain formulas."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import simcomplete as sc
+from simcomplete._posterior.candidates import grid
 from simcomplete._posterior.candidates.conditional import ConditionalMeans, Queries, smoothing_weights
 from simcomplete._posterior.candidates.covariance import (
     Conditioner,
@@ -251,3 +254,20 @@ def test_variances_of_each_row_add_up_to_what_its_length_leaves():
     np.testing.assert_allclose(found.sum(axis=1), [0.0, 2.0, own[2].sum(), 3.0, 0.5], rtol=1e-9)
     for row in range(1, 5):
         np.testing.assert_allclose(found[row] / found[row].sum(), own[row] / own[row].sum(), rtol=1e-9)
+
+
+def test_the_grid_varies_neighbours_only_where_they_count(monkeypatch):
+    """Three strengths with three numbers of neighbours, and none of them, each with and without clipping."""
+    tried = []
+
+    def noted(holdout, space, delta, settings, objective):
+        tried.append(list(settings))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(grid, "choose_delta", lambda *_: 0.1)
+    monkeypatch.setattr(grid, "evaluate_grid", noted)
+    with pytest.raises(KeyboardInterrupt):
+        grid.learn_grid(SimpleNamespace(spaces={"unit": None, "raw": None}))
+    (found,) = tried
+    expected = [(k, a, clip) for k in (10.0, 5.0, 20.0) for a in (1.0, 0.75, 0.5) for clip in (False, True)]
+    assert sorted(found) == sorted([*expected, (10.0, 0.0, False), (10.0, 0.0, True)])
