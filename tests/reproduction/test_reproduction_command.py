@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from simcomplete._cli.app import app
+from simcomplete._reproduction import runner
 from simcomplete._reproduction.protocol import load_protocols
 from simcomplete._reproduction.rows import read_rows
 
@@ -77,8 +78,11 @@ def test_rows_of_something_else_are_refused(tmp_path):
 
 
 def test_why_runs_failed_is_said(tmp_path, monkeypatch):
-    monkeypatch.setenv("SIMCOMPLETE_DATA", str(tmp_path / "none"))
+    def without_data(trials, limit, jobs=1):
+        for trial in trials:
+            yield {**trial, "outcome": "failed", "reason": "none is not a folder", "limit": limit}
+
+    monkeypatch.setattr(runner, "run_in_processes", without_data)
     only = ["--only", "dataset=mnist", "--only", "missing=0.8"]
     result = CliRunner().invoke(app, ["paper", "run", "threshold", "-o", str(tmp_path), *only])
-    assert result.exit_code == 0
-    assert f"3 runs failed: SIMCOMPLETE_DATA={str(tmp_path / 'none')!r} is not a folder" in result.stderr
+    assert (result.exit_code, result.stderr) == (0, "simcomplete: 3 runs failed: none is not a folder\n")
