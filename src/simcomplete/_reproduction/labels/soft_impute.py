@@ -67,4 +67,5 @@ def shrink(A: Matrix, size: float) -> Matrix:
     wide = A.shape[0] < A.shape[1]
     squares, W = scipy.linalg.eigh(A @ A.T if wide else A.T @ A, subset_by_value=(size**2, np.inf))
     lowered = (W * (1.0 - size / np.sqrt(squares))) @ W.T
-    return lowered @ A if wide else A @ lowered
+    found: Matrix = lowered @ A if wide else A @ lowered
+    return found
