@@ -121,7 +121,7 @@ def check_only(protocols: Sequence[Protocol], only: Sequence[str]) -> None:
     """
     wanted = _parse_only(only)
     cells = [cell for protocol in protocols for cell in expand(protocol)] if wanted else []
-    names = ", ".join(protocol.name for protocol in protocols)
+    names = protocols[0].name if len(protocols) == 1 else "any protocol"
     for name, values in wanted.items():
         known = dict.fromkeys(_cell_value(cell, name) for cell in cells)
         for value in sorted(values - set(known)):
