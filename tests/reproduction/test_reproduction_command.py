@@ -2,9 +2,11 @@
 
 import json
 
+import pytest
 from typer.testing import CliRunner
 
 from simcomplete._cli.app import app
+from simcomplete._reproduction import runner
 from simcomplete._reproduction.protocol import load_protocols
 from simcomplete._reproduction.rows import read_rows
 
@@ -27,3 +29,60 @@ def test_the_commands(tmp_path):
     assert "[SMCNN](../methods/smcnn.md) | original | 0." in (tmp_path / "smcnn-smcnmf.md").read_text(encoding="utf-8")
     assert "exclude each other" in call("run", "rank", "--quick", "--full", code=2).stderr
     assert "there is no protocol" in call("run", "best", code=2).stderr
+
+
+def refused(*words):
+    result = CliRunner().invoke(app, ["paper", *map(str, words)])
+    assert result.exit_code == 2, result.output
+    return result.stderr
+
+
+@pytest.mark.parametrize(
+    ("only", "said"),
+    [
+        (["method=smcn"], "no run of smcnn-smcnmf has method 'smcn'; --only method= takes smcnn, smcnmf"),
+        (["method=smcnn", "dataset=mnist"], "has dataset 'mnist'; --only dataset= takes digits"),
+        (["seed=3"], "has seed '3'; --only seed= takes 0; --full has more seeds"),
+        (["step=1"], "has step '1'; it has no step"),
+        (["queries=24", "missing"], "is not NAME=VALUE"),
+    ],
+)
+def test_runs_that_are_not_there_are_not_chosen_in_silence(tmp_path, only, said):
+    options = [word for one in only for word in ("--only", one)]
+    assert said in refused("run", "smcnn-smcnmf", "--quick", "-o", tmp_path, *options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_places_that_do_not_fit_are_refused_before_the_work(tmp_path):
+    taken, folder = tmp_path / "taken", tmp_path / "folder"
+    taken.touch()
+    folder.mkdir()
+    (folder / "mine.txt").write_text("keep")
+    for words in (["run", "rank", "--quick"], ["report", "rank"]):
+        assert f"{str(taken)!r} is a file; give the name of a folder" in refused(*words, "-o", taken)
+        assert f"{str(taken)!r} is a file; give the name of a folder" in refused(*words, "-o", taken / "in")
+    for option in ("--findings", "--pack"):
+        assert f"{str(folder)!r} is a folder" in refused("report", "rank", "-o", tmp_path, option, folder)
+    (tmp_path / "rows.jsonl").mkdir()
+    assert "rows.jsonl' is a folder" in refused("run", "rank", "--quick", "-o", tmp_path)
+    assert (folder / "mine.txt").read_text() == "keep"
+
+
+def test_the_name_is_looked_at_before_the_rows(tmp_path):
+    assert "there is no protocol 'best'" in refused("report", "best", "-o", tmp_path)
+
+
+def test_rows_of_something_else_are_refused(tmp_path):
+    (tmp_path / "rows.jsonl").write_text('{"method": "smcnn", "error": 0.5}\n')
+    assert "row 1 has no 'dataset'" in refused("report", "all", "-o", tmp_path)
+
+
+def test_why_runs_failed_is_said(tmp_path, monkeypatch):
+    def without_data(trials, limit, jobs=1):
+        for trial in trials:
+            yield {**trial, "outcome": "failed", "reason": "none is not a folder", "limit": limit}
+
+    monkeypatch.setattr(runner, "run_in_processes", without_data)
+    only = ["--only", "dataset=mnist", "--only", "missing=0.8"]
+    result = CliRunner().invoke(app, ["paper", "run", "threshold", "-o", str(tmp_path), *only])
+    assert (result.exit_code, result.stderr) == (0, "simcomplete: 3 runs failed: none is not a folder\n")

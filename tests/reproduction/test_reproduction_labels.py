@@ -5,7 +5,7 @@ import pytest
 
 from simcomplete._reproduction.labels.measures import label_measures
 from simcomplete._reproduction.labels.others import BOOSTING, IMPUTERS, OTHERS, boosting_predictions
-from simcomplete._reproduction.labels.soft_impute import soft_impute
+from simcomplete._reproduction.labels.soft_impute import shrink, soft_impute
 from simcomplete._reproduction.labels.trial import labelled_rows
 from simcomplete._reproduction.report.label_claims import classes_found_best
 from simcomplete._reproduction.rows import rows_by_trial
@@ -87,6 +87,14 @@ def test_soft_impute_finds_a_matrix_of_rank_one():
     np.testing.assert_array_equal(found[~hidden], truth[~hidden])
     by_means = np.broadcast_to(np.nanmean(known, axis=0), truth.shape)
     assert np.abs(found - truth)[hidden].mean() < 0.2 * np.abs(by_means - truth)[hidden].mean()
+
+
+@pytest.mark.parametrize("shape", [(30, 12), (12, 30)])
+@pytest.mark.parametrize("size", [0.5, 6.0, 100.0])
+def test_singular_values_are_lowered_as_by_a_whole_decomposition(shape, size):
+    A = np.random.default_rng(3).normal(size=shape)
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    np.testing.assert_allclose(shrink(A, size), (U * np.maximum(s - size, 0.0)) @ Vt, atol=1e-12)
 
 
 def test_data_without_labels_are_a_row(monkeypatch):

@@ -99,6 +99,12 @@ def test_slow_methods_run_with_fewer_seeds():
         assert expand(one, ["method=cmc", "column=tuned"]) == []
 
 
+def test_only_takes_numbers_as_they_are_written():
+    found = [expand(load_protocol("rank"), [f"missing={text}"]) for text in ("0.8", ".80", "8e-1")]
+    assert found[0] and found[0] == found[1] == found[2]
+    assert {cell.at["missing"] for cell in found[0]} == {0.8}
+
+
 def test_only():
     one = load_protocol("threshold")
     assert len(expand(one, ["dataset=mnist", "dataset=protein", "penalty=0.01", "seed=0", "column=original on S"])) == 6

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from simcomplete._reproduction.rows import pack_rows, read_rows, rows_by_trial
-from simcomplete.errors import FileFormatError, InputError
+from simcomplete.errors import FileFormatError, InputError, InputWarning
 
 AT = {"dataset": "digits", "candidates": 60, "queries": 10, "missing": 0.5, "seed": 0}
 SMALL = {**AT, "method": "smcnn", "params": {"rank": 5}}
@@ -28,3 +28,13 @@ def test_other_files_are_refused(tmp_path, raw):
             read_rows(tmp_path / name)
     with pytest.raises(InputError, match="paper run"):
         read_rows(tmp_path / "none.jsonl")
+
+
+def test_a_last_row_that_is_cut_off_is_left_out(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"seed": 0}\n{"seed": 1}\n{"se')
+    with pytest.warns(InputWarning, match="line 3, is cut off"):
+        assert read_rows(path) == [{"seed": 0}, {"seed": 1}]
+    path.write_text('{"seed": 0}\n{"se\n{"seed": 1}')
+    with pytest.raises(FileFormatError, match="not a file of rows: line 2"):
+        read_rows(path)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from simcomplete._reproduction.protocol import load_protocol
 from simcomplete._reproduction.report import formats
-from simcomplete._reproduction.report.tables import PaperTable, build_tables, cell_text
+from simcomplete._reproduction.report.tables import PaperTable, build_tables, cell_text, describe_columns
 from simcomplete._reproduction.rows import rows_by_trial
 from simcomplete._reproduction.summary import CellSummary, summarise_cells
 
@@ -33,6 +33,11 @@ class TestCells:
     def test_spread(self):
         one = CellSummary({}, "a", "b", {}, 2, 2, 0, 0, {"rank": 100.0}, {"rank": 0.0}, {})
         assert cell_text(one, "rank") == "100 ±0"
+
+
+@pytest.mark.parametrize("name", ["effectiveness-1000", "time"])
+def test_what_tuned_means_is_said_where_it_is_shown(name):
+    assert ("Tuned: values of some candidates are hidden" in describe_columns(load_protocol(name))) == (name != "time")
 
 
 class TestFormats:

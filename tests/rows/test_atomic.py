@@ -174,3 +174,13 @@ def test_other_errors_of_the_system_stay_what_they_are(tmp_path):
     with pytest.raises(PermissionError) as caught, replacing(tmp_path / "x"):
         raise PermissionError(errno.EACCES, "not yours")
     assert "nothing was written" in caught.value.__notes__[0]
+
+
+def test_a_file_never_takes_the_place_of_a_folder(tmp_path):
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    (folder / "mine.txt").write_text("keep")
+    with pytest.raises(InputError, match="is a folder"), replacing(folder) as draft:
+        draft.write_text("new")
+    assert (folder / "mine.txt").read_text() == "keep"
+    assert [one.name for one in tmp_path.iterdir()] == ["reports"]

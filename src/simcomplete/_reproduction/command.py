@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ from typer import Argument, Option
 from simcomplete._cli.options import AsJson
 from simcomplete._cli.output import print_json, print_line, print_table, say
 from simcomplete._reproduction.protocol import Protocol, load_protocol, load_protocols
-from simcomplete._reproduction.rows import RowsByTrial, pack_rows, pair_cells, read_rows, rows_by_trial
+from simcomplete._reproduction.rows import RowsByTrial, check_rows, pack_rows, pair_cells, read_rows, rows_by_trial
 from simcomplete._reproduction.runner import run_protocols
 from simcomplete._reproduction.trials import expand
 from simcomplete.errors import InputError
@@ -19,6 +20,7 @@ from simcomplete.errors import InputError
 ROWS_FILE = "rows.jsonl"
 DEFAULT_FOLDER = Path("simcomplete-paper")
 OUTCOMES = ("done", "over budget", "failed")
+MOST_REASONS = 5  # for which runs failed; more are in the rows
 
 Name = Annotated[str, Argument(metavar="NAME", help="A protocol (see: simcomplete paper list), or all.")]
 Folder = Annotated[Path, Option("--output", "-o", metavar="DIR", help="Folder for the results and the report.")]
@@ -79,6 +81,15 @@ def run_protocol(
 ) -> None:
     """Run a protocol. Results are written during the run; trials with a stored result are not run again."""
     chosen = _chosen(name, quick, full)
+    _check_places(output, output / ROWS_FILE)
+    failures: Counter[str] = Counter()
+
+    def on_row(row: dict[str, Any]) -> None:
+        if row["outcome"] == "failed":
+            failures[str(row.get("reason"))] += 1
+        if verbose:
+            _say(row)
+
     made = run_protocols(
         chosen,
         output / ROWS_FILE,
@@ -86,8 +97,10 @@ def run_protocol(
         limit=limit,
         only=only or (),
         progress=False if no_progress or verbose else None,
-        on_row=_say if verbose else lambda row: None,
+        on_row=on_row,
     )
+    for reason, count in failures.most_common(MOST_REASONS):
+        say(f"{count} {'run' if count == 1 else 'runs'} failed: {reason}")
     path = output / ROWS_FILE
     rows = rows_by_trial(read_rows(path)) if path.exists() else {}
     counts = [_count(one, rows) for one in chosen]
@@ -121,8 +134,12 @@ def report_protocol(
     # Imported here: the other commands start without the packages that figures need.
     from simcomplete._reproduction.report.report import Report
 
-    stored = read_rows(rows or output / ROWS_FILE)
-    files = Report(_chosen(name, quick, not quick), stored).write(output, findings)
+    chosen = _chosen(name, quick, not quick)
+    _check_places(output, findings, packed)
+    source = rows or output / ROWS_FILE
+    stored = read_rows(source)
+    check_rows(stored, source)
+    files = Report(chosen, stored).write(output, findings)
     if packed is not None:
         pack_rows(stored, packed)
         files.append(packed)
@@ -138,6 +155,16 @@ def _chosen(name: str, quick: bool, full: bool) -> list[Protocol]:
         raise InputError("--quick and --full exclude each other; give one of them")
     wanted = load_protocols() if name == "all" else [load_protocol(name)]
     return [one.quick() if quick else one if full else one.first() for one in wanted]
+
+
+def _check_places(folder: Path, *files: Path | None) -> None:
+    """Say before the work that results cannot be written: a file is where a folder is needed, or the reverse."""
+    for place in (folder, *folder.parents):
+        if place.exists() and not place.is_dir():
+            raise InputError(f"--output {str(folder)!r}: {str(place)!r} is a file; give the name of a folder")
+    for file in files:
+        if file is not None and file.is_dir():
+            raise InputError(f"{str(file)!r} is a folder, and a file is to be written there; give another name")
 
 
 def _count(protocol: Protocol, rows: RowsByTrial) -> dict[str, Any]:

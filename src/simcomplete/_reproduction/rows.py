@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import warnings
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from simcomplete._compare.ledger import trial_key
 from simcomplete._reproduction.protocol import Protocol
 from simcomplete._reproduction.trials import TRIAL_KEY, Cell, expand
 from simcomplete._rows.atomic import replacing
-from simcomplete.errors import FileFormatError, InputError
+from simcomplete.errors import FileFormatError, InputError, InputWarning
 
 RowsByTrial = dict[str, dict[str, Any]]
 
@@ -29,7 +30,7 @@ def pair_cells(protocol: Protocol, rows: RowsByTrial) -> list[tuple[Cell, dict[s
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """Read rows from a file, compressed or not.
+    """Read rows from a file, compressed or not; a last line that is cut off, as by a run that was killed, is left out.
 
     Examples
     --------
@@ -44,11 +45,45 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     raw = path.read_bytes()
     try:
         text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
-        rows = [json.loads(line) for line in text.splitlines() if line.strip()]
+        rows = _parsed(path, text)
     except (ValueError, EOFError, OSError, zlib.error, RecursionError) as error:
         raise FileFormatError(f"{path} is not a file of rows: {error}") from error
     if not all(isinstance(row, dict) for row in rows):
         raise FileFormatError(f"{path} is not a file of rows: a line is not a JSON object")
+    return rows
+
+
+def check_rows(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    """Raise FileFormatError where a row does not say which trial it is of, or how that ended.
+
+    Examples
+    --------
+    >>> try:
+    ...     check_rows([{"method": "mean"}], Path("rows.jsonl"))
+    ... except FileFormatError as error:
+    ...     print(str(error).partition(";")[0])
+    rows.jsonl: row 1 has no 'dataset'
+    """
+    for number, row in enumerate(rows, start=1):
+        absent = [name for name in (*TRIAL_KEY, "outcome") if name not in row]
+        if absent:
+            needed = ", ".join((*TRIAL_KEY, "outcome"))
+            advice = "give a file that simcomplete paper run wrote"
+            raise FileFormatError(f"{path}: row {number} has no {absent[0]!r}; a row needs {needed}: {advice}")
+
+
+def _parsed(path: Path, text: str) -> list[Any]:
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    rows = []
+    for number, line in lines:
+        try:
+            rows.append(json.loads(line))
+        except ValueError as error:
+            if rows and number == lines[-1][0] and not text.endswith("\n"):
+                told = f"{path}: the last row, line {number}, is cut off and left out; the next run makes it again"
+                warnings.warn(told, InputWarning, stacklevel=3)
+                break
+            raise ValueError(f"line {number}: {error}") from error
     return rows
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from simcomplete._compare.ledger import Ledger, trial_key
 from simcomplete._reproduction.protocol import Protocol
 from simcomplete._reproduction.summary import QUIET_LOAD, is_quiet, is_timed
-from simcomplete._reproduction.trials import TRIAL_KEY, expand, tried_original
+from simcomplete._reproduction.trials import TRIAL_KEY, check_only, expand, tried_original
 from simcomplete._reproduction.workers import run_in_processes
 from simcomplete._rows.progress import track
 from simcomplete.errors import InputError
@@ -47,6 +47,7 @@ def run_protocols(
     """
     if jobs < 1:
         raise InputError(f"jobs={jobs} must be at least 1")
+    check_only(protocols, only)
     ledger = Ledger(path, TRIAL_KEY)
     made = 0
     for protocol in protocols:

@@ -58,6 +58,8 @@ def expand(protocol: Protocol, only: Sequence[str] = ()) -> list[Cell]:
         for cell in [_cell(protocol, method, column, at, seed)]
     ]
     wanted = _parse_only(only)
+    if not wanted:
+        return cells
     return [cell for cell in cells if all(_cell_value(cell, name) in values for name, values in wanted.items())]
 
 
@@ -105,6 +107,32 @@ def tried_original(row: Mapping[str, Any]) -> bool:
     return spec.original not in spec.grid or len(row.get("tried") or ()) >= len(spec.grid)
 
 
+def check_only(protocols: Sequence[Protocol], only: Sequence[str]) -> None:
+    """Raise InputError where no run of the protocols matches: a name that is misspelt would run nothing.
+
+    Examples
+    --------
+    >>> from simcomplete._reproduction.protocol import load_protocol
+    >>> try:
+    ...     check_only([load_protocol("threshold")], ["method=nfnn"])
+    ... except InputError as error:
+    ...     print(error)
+    no run of threshold has method 'nfnn'; --only method= takes nnfn
+    """
+    wanted = _parse_only(only)
+    cells = [cell for protocol in protocols for cell in expand(protocol)] if wanted else []
+    names = protocols[0].name if len(protocols) == 1 else "any protocol"
+    for name, values in wanted.items():
+        known = dict.fromkeys(_cell_value(cell, name) for cell in cells)
+        for value in sorted(values - set(known)):
+            there = [text for text in known if text is not None]
+            seeds = "; --full has more seeds" if name == "seed" else ""
+            advice = f"--only {name}= takes {', '.join(there)}{seeds}" if there else f"it has no {name}"
+            raise InputError(f"no run of {names} has {name} {value!r}; {advice}")
+    if wanted and not any(expand(protocol, only) for protocol in protocols):
+        raise InputError(f"no run of {names} matches {' and '.join(only)} together; give fewer of them")
+
+
 def _parse_only(only: Sequence[str]) -> dict[str, set[str]]:
     wanted: dict[str, set[str]] = {}
     known = (*TRIAL_KEY[:-1], "column", "rank", "penalty", "step")
@@ -112,10 +140,18 @@ def _parse_only(only: Sequence[str]) -> dict[str, set[str]]:
         name, equals, value = text.partition("=")
         if not equals or name not in known:
             raise InputError(f"--only {text!r} is not NAME=VALUE with NAME one of {', '.join(known)}")
-        wanted.setdefault(name, set()).add(value)
+        wanted.setdefault(name, set()).add(_written(value.strip()))
     return wanted
 
 
-def _cell_value(cell: Cell, name: str) -> str:
+def _cell_value(cell: Cell, name: str) -> str | None:
     value = cell.column if name == "column" else cell.trial.get(name, cell.at.get(name))
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return None if value is None else _written(value)
+
+
+def _written(value: Any) -> str:
+    """Write a number in one way only: 0.8, .8 and 0.80 are the same."""
+    try:
+        return f"{float(value):g}"
+    except ValueError:
+        return str(value)

@@ -24,7 +24,8 @@ TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
 def put_in_place(draft: Path, path: Path, aside: Path) -> None:
     """Move a draft to `path`; a folder that was there is afterwards at `draft` or `aside`.
 
-    Another writer may interfere between any two steps, so they are repeated until they succeed.
+    Another writer may interfere between any two steps, so they are repeated until they succeed. A file never takes the
+    place of a folder: whoever gave the name of a folder by mistake would lose what is in it.
 
     Examples
     --------
@@ -37,6 +38,8 @@ def put_in_place(draft: Path, path: Path, aside: Path) -> None:
     >>> (room / "old" / "which").read_text()
     'new'
     """
+    if path.is_dir() and not draft.is_dir():
+        raise InputError(f"{path} is a folder, and a file is to be written there; give another name")
     for _ in range(ATTEMPTS):
         folder = os.path.lexists(path) and (draft.is_dir() or path.is_dir())
         if folder and exchange(draft, path):

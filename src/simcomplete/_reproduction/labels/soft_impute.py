@@ -8,6 +8,7 @@ values, hidden for this, best; then all known values are used.
 from __future__ import annotations
 
 import numpy as np
+import scipy.linalg
 
 from simcomplete._types import Mask, Matrix
 
@@ -43,11 +44,28 @@ def soft_impute(X: Matrix, seed: int = 0) -> Matrix:
 def converge(Y: Matrix, known: Mask, Z: Matrix, size: float) -> Matrix:
     """Iterate at one lambda from a given start."""
     for _ in range(ITERATIONS):
-        U, s, Vt = np.linalg.svd(np.where(known, Y, Z), full_matrices=False)
-        kept = s > size
-        new = (U[:, kept] * (s[kept] - size)) @ Vt[kept]
+        new = shrink(np.where(known, Y, Z), size)
         moved, whole = float(np.sum((new - Z) ** 2)), float(np.sum(Z**2))
         Z = new
-        if moved <= TOLERANCE**2 * whole or not kept.any():
+        if moved <= TOLERANCE**2 * whole or not Z.any():
             break
     return Z
+
+
+def shrink(A: Matrix, size: float) -> Matrix:
+    """Lower all singular values by `size`, those below it to 0.
+
+    Only the large ones are asked for, as eigenvalues of the smaller product of A with itself: they are `SMALLEST` of
+    the largest at least, so that squares lose nothing, and a whole decomposition takes several times as long.
+
+    Examples
+    --------
+    >>> shrink(np.diag([3.0, 1.0]), 2.0).round(12) + 0.0
+    array([[1., 0.],
+           [0., 0.]])
+    """
+    wide = A.shape[0] < A.shape[1]
+    squares, W = scipy.linalg.eigh(A @ A.T if wide else A.T @ A, subset_by_value=(size**2, np.inf))
+    lowered = (W * (1.0 - size / np.sqrt(squares))) @ W.T
+    found: Matrix = lowered @ A if wide else A @ lowered
+    return found

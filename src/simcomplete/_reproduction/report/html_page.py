@@ -13,7 +13,7 @@ from simcomplete._reproduction.report.extent import describe_runs
 from simcomplete._reproduction.report.figures import PaperFigure, draw_figure
 from simcomplete._reproduction.report.overview import Overview
 from simcomplete._reproduction.report.results import Finding
-from simcomplete._reproduction.report.tables import LEGEND, PaperTable, describe_columns
+from simcomplete._reproduction.report.tables import LEGEND, NO_NUMBER, PaperTable, describe_columns
 from simcomplete._reproduction.summary import CellSummary
 
 # A figure with more panels side by side scrolls on a phone.
@@ -88,7 +88,7 @@ def split_table(table: PaperTable) -> list[PaperTable]:
     for share in dict.fromkeys(shares):
         kept = [*range(table.words), *(table.words + j for j, one in enumerate(shares) if one == share)]
         rows = [[row[j] for j in kept] for row in table.rows]
-        rows = [row for row in rows if any(cell not in ("-", "") for cell in row[table.words :])]
+        rows = [row for row in rows if any(cell not in NO_NUMBER for cell in row[table.words :])]
         parts.append(
             replace(table, title=f"{table.title}, {share} missing", head=[table.head[j] for j in kept], rows=rows)
         )

@@ -15,6 +15,9 @@ from simcomplete._reproduction.reported import method_label, set_label
 from simcomplete._reproduction.summary import TIMED, TOLERANCE, CellSummary
 
 ABOVE, BELOW, OVER = "▲", "▼", "*"
+# Why a cell has no number. No cell is empty: a reader could not tell which of these it is.
+NOT_RUN, LEFT_OUT, NO_MEASURE, NOT_TIMED = "-", "left out", "n/a", "not timed"
+NO_NUMBER = (NOT_RUN, LEFT_OUT, NO_MEASURE)
 MEASURE_LABELS = {
     "error": "error",
     "recall_fifth": "recall",
@@ -53,13 +56,20 @@ MEASURE_MEANINGS = {
     "retrieval": "the share of the ten nearest candidates that have the query's class",
     "ari": "the adjusted Rand index of a spectral clustering of all rows with their classes",
 }
+TUNED_MEANING = (
+    "Tuned: values of some candidates are hidden as those of queries are missing, and of several settings (the "
+    "authors' among them where they end quickly) the one with the least error of these rows is taken. The error over "
+    "the whole matrix counts similarities among candidates, too, so that it may be larger than that of the original "
+    "parameters."
+)
 SETTING_MEANINGS = {"missing": "the missing share"}
 WHOLE_NUMBERS = ("rank", "rank_absolute", "extra_mib")
 LEGEND = (
     f"Numbers are means over the runs; ± is the standard deviation where there are several. {ABOVE}: ours is above the "
     f"paper's by more than {TOLERANCE:g} ({TOLERANCE:.0%} for ranks), {BELOW}: below. {OVER}: a run exceeded its time "
-    "limit, and the number is that of its last iteration. -: not run; blank: left out, or not a measure of this "
-    "method. The column 'which' names the parameters that were used, or 'paper' for the paper's numbers."
+    f"limit, and the number is that of its last iteration. {NOT_RUN}: not run; {NO_MEASURE}: not a measure of this "
+    "method, or not printed. The column 'which' names the parameters that were used, or 'paper' for the paper's "
+    "numbers."
 )
 
 
@@ -88,7 +98,8 @@ def describe_columns(protocol: Protocol) -> str:
     if protocol.layout == "properties":
         return f"{text} (paper): as printed."
     axes = [SETTING_MEANINGS.get(name, f"the {name}") for name in protocol.grid]
-    return f"{text} Before the name of a measure: {', then '.join(axes)}."
+    tuned = f" {TUNED_MEANING}" if any(one.get("params", {}).get("tune") for one in protocol.columns) else ""
+    return f"{text} Before the name of a measure: {', then '.join(axes)}.{tuned}"
 
 
 def build_tables(protocol: Protocol, cells: Sequence[CellSummary]) -> list[PaperTable]:
@@ -130,16 +141,16 @@ def _table(protocol: Protocol, title: str, cells: Sequence[CellSummary]) -> Pape
         paper = {_setting_label({name: cell.at[name] for name in protocol.grid}): cell.paper for cell in mine}
         if ran and any(paper.values()):
             numbers = [paper.get(_setting_label(at), {}) for at in settings]
-            texts = [number_text(one[m], m) if m in one else "" for one in numbers for m in protocol.measures]
+            texts = [number_text(one[m], m) if m in one else NO_MEASURE for one in numbers for m in protocol.measures]
             rows.append([method_label(method), "paper", *texts])
     return PaperTable(title, head, rows, words=2, note=f"Not run: {', '.join(absent)}." if absent else "")
 
 
 def _texts(protocol: Protocol, cells: Sequence[CellSummary], settings: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the texts of a method's cells by setting; blank where the protocol leaves the setting out."""
+    """Return the texts of a method's cells by setting, also of those that the protocol leaves out."""
     by_setting = {_setting_label({name: cell.at[name] for name in settings[0]}): cell for cell in cells}
     found = [by_setting.get(_setting_label(at)) for at in settings]
-    return ["" if cell is None else cell_text(cell, m) for cell in found for m in protocol.measures]
+    return [LEFT_OUT if cell is None else cell_text(cell, m) for cell in found for m in protocol.measures]
 
 
 def _columns(cells: Sequence[CellSummary]) -> list[tuple[str, list[CellSummary]]]:
@@ -170,8 +181,8 @@ def _properties_table(protocol: Protocol, cells: Sequence[CellSummary]) -> Paper
         row = find(method).row()
         sizes_run = [{"candidates": n} for n in protocol.candidates]
         texts = _texts(protocol, [cell for cell in cells if cell.method == method], sizes_run)
-        blank = [""] * len(names)
-        rows.append([method_label(method), *printed.get(method, blank), *(str(row[n]) for n in extra), *texts])
+        none = [NO_MEASURE] * len(names)
+        rows.append([method_label(method), *printed.get(method, none), *(str(row[n]) for n in extra), *texts])
     head = ["method", *(f"{name} (paper)" for name in names), *extra, *measured]
     used = f", {set_label(protocol.sets[0])}, missing {protocol.grid['missing'][0]:g}"
     return PaperTable(protocol.title + used, head, rows, words=1 + len(names) + len(extra))
@@ -188,11 +199,11 @@ def cell_text(cell: CellSummary, measure: str) -> str:
     """
     if measure not in cell.mean:
         if not cell.ran:
-            return "-"
+            return NOT_RUN
         if measure == "rank_absolute" or (cell.mean and measure not in TIMED):  # not a measure of this method
-            return ""
+            return NO_MEASURE
         if measure in TIMED and cell.over + cell.failed < cell.ran:
-            return "not timed"
+            return NOT_TIMED
         return "over limit" if cell.over else "failed"
     mark = {1: ABOVE, -1: BELOW, 0: ""}[cell.differs(measure)]
     over = OVER if cell.over else ""
