@@ -72,7 +72,7 @@ def sharper(lower: float, objective: float, X: Array, S0: Array, y: Vector, held
     Examples
     --------
     >>> S0 = np.array([[1.0, 2.0], [2.0, 1.0]])
-    >>> sharper(0.0, 2.0, np.ones((2, 2)), S0, np.ones(2), Held.diagonal(np.ones(2)))
+    >>> round(sharper(0.0, 2.0, np.ones((2, 2)), S0, -np.ones(2), Held.diagonal(np.ones(2))), 12)
     2.0
     """
     noise = ROUNDINGS * float(np.finfo(np.float64).eps) * float(namespace(S0).sum(S0 * S0))
