@@ -130,7 +130,7 @@ def test_units_do_not_matter():
     np.testing.assert_allclose(
         sc.covariance(GAPS * size).values, sc.covariance(GAPS).values * np.outer(size, size), rtol=1e-9
     )
-    with pytest.raises(sc.errors.InputError, match="exceed the range"):
+    with pytest.raises(sc.errors.InputError, match="beyond the range"):
         sc.covariance(GAPS * 1e200)
 
 

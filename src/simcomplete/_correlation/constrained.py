@@ -105,7 +105,7 @@ def constrained_covariance(
             solved = solve_nearest(given, conditions, tol, limits, start)
     except InputError as error:
         raise InputError(f"{error}{IN_CORRELATIONS}") from error
-    X = solved.X * size
+    X = np.where(known & (values == solved.X), S, solved.X * size)  # what did not change is not rounded either
     if solved.status.ok:
         exact = conditions.low == conditions.high
         X[exact] = (conditions.low * size)[exact]

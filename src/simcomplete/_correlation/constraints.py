@@ -104,9 +104,9 @@ def _weights(given: Given, weights: Any) -> tuple[Vector | None, Matrix | None]:
     if weights is None:
         return None, None
     labels, n = given.source.labels, given.n
-    series = hasattr(weights, "index") and hasattr(weights, "iloc") and not hasattr(weights, "columns")
-    if series and type(weights.index).__name__ != "RangeIndex":
-        weights = weights_by_label(labels, [str(x) for x in weights.index], np.asarray(weights))
+    own = _labels_of_series(weights)
+    if own is not None:
+        weights = weights_by_label(labels, own, np.asarray(weights))
     if hasattr(weights, "columns") or dimensions(weights, "weights") == 2:
         H = opened(weights, "weights").aligned(labels, "weights")
         wrong = None if H.shape == (n, n) else f"has shape {H.shape}"
@@ -134,6 +134,15 @@ def _weights(given: Given, weights: Any) -> tuple[Vector | None, Matrix | None]:
     if wrong is not None:
         raise InputError(f"weights {wrong}; give {n} positive numbers, or a symmetric {n} x {n} array of numbers >= 0")
     return (w, None) if w.ndim == 1 else (None, (w + w.T) / 2)
+
+
+def _labels_of_series(weights: Any) -> list[str] | None:
+    """Labels of weights by row, of a series of pandas or an array of xarray; None where they have none."""
+    if frame_library(weights) == "xarray" and getattr(weights, "ndim", 0) == 1:
+        axis = weights.dims[0]
+        return [str(x) for x in weights[axis].values] if axis in weights.coords else None
+    series = hasattr(weights, "index") and hasattr(weights, "iloc") and not hasattr(weights, "columns")
+    return [str(x) for x in weights.index] if series and type(weights.index).__name__ != "RangeIndex" else None
 
 
 def weights_by_label(labels: list[str] | None, own: list[str], weights: Any) -> Any:
@@ -207,7 +216,7 @@ def is_boolean(fixed: Any) -> bool:
     >>> is_boolean(np.array([[None, True], [True, None]], dtype=object)), is_boolean([[1.0, 0.5], [0.5, 1.0]])
     (True, False)
     """
-    if not is_frame(fixed):
+    if not is_frame(fixed) or frame_library(fixed) == "xarray":
         values = np.asarray(fixed)
         return bool(values.dtype == bool) or (values.dtype == object and _flags(values.ravel()))
     if frame_library(fixed) is None:  # a table from a file has numbers only

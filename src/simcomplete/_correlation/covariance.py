@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 
 from simcomplete._caller import warn_caller
+from simcomplete._correlation.bound import row_tol, sharper
 from simcomplete._correlation.constrained import Asked, constrained_covariance
 from simcomplete._correlation.constraints import count_up_to
 from simcomplete._correlation.given import Given, read_symmetric, unknown_note
+from simcomplete._correlation.held import Held
 from simcomplete._correlation.labels import Labelled
 from simcomplete._correlation.nearest import check_max_iter, check_start, repaired
 from simcomplete._correlation.newton import newton
-from simcomplete._correlation.psd import with_diagonal
+from simcomplete._correlation.psd import is_positive_definite, with_diagonal
 from simcomplete._correlation.repair import Proof, Repair
+from simcomplete._correlation.solve import concluded, proved, with_entries
 from simcomplete._method.iterate import Limits
 from simcomplete._result.status import Status
 from simcomplete._rows.validate import check_number
@@ -140,6 +143,9 @@ def nearest_covariance(
             start=multipliers,
         )
         return repaired(Given(source, S, ~np.isnan(S), S, tuple(notes)), done, factors=factors)
+    if rank is None and alive.all() and is_positive_definite(G - floor * np.eye(len(G))):
+        proof, status = Proof(0.0, 0.0, "the matrix itself"), Status("optimal", "the matrix is valid as it is")
+        return Repair(S.copy(), S, status, proof, tuple(notes), source.labels, dual=np.zeros(len(S)), wrap=source.wrap)
     Y, proof, status, made, dual = (
         _kept(G, target, floor, tol, limits, multipliers) if keep == "diagonal" else _clipped(G, floor, rank)
     )
@@ -165,14 +171,15 @@ def _kept(G: Matrix, b: Vector, a: float, tol: float, limits: Limits, start: Vec
         return G, Proof(0.0, 0.0, "dual"), Status("optimal", "all variances are 0"), 0, None
     shift = a * np.eye(len(b))
     usable = start is not None and len(start) == len(b)
-    Y, run = newton(G - shift, b - a, tol, limits, start=start if usable else None)
-    Y = with_diagonal(Y, b - a) + shift
-    np.fill_diagonal(Y, b)
-    objective = float(np.sum(np.square(Y - G)))
-    proof = Proof.of(objective, run.best_facts["lower_bound"], "dual", G)
-    message = f"{run.status.message}; the squared distance is within {proof.relative_gap:.0e} of the smallest possible"
-    status = Status("optimal" if run.status.ok else run.status.code, message, run.status.ok)
-    return Y, proof, status, run.n_iter, run.best.y
+    G, b = G - shift, b - a
+    Y, run = newton(G, b, row_tol(tol, b), limits, start=start if usable else None)
+    Y = with_diagonal(Y, b)
+    objective, lower = float(np.sum(np.square(Y - G))), float(run.best_facts["lower_bound"])
+    compared = with_entries(G.copy(), b.min())
+    if run.status.ok and Proof.moves(objective, compared):
+        lower = sharper(lower, objective, Y, G, run.best.y, Held.diagonal(b))
+    done = proved(concluded(compared, Y + shift, objective, lower, run, run.best.y), tol, b, 1.0)
+    return done.X, done.proof, done.status, done.n_iter, done.dual
 
 
 def _clipped(G: Matrix, a: float, rank: int | None) -> Ended:

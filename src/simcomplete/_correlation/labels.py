@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from simcomplete._rows import frame_columns
-from simcomplete._rows.frames import frame_library, is_frame
+from simcomplete._rows.frames import frame_library, is_frame, read_frame
 from simcomplete._rows.validate import as_array
 from simcomplete._rows.xp import is_array, is_dask, is_numpy, like, to_numpy
 from simcomplete._types import Matrix
@@ -77,6 +78,8 @@ def opened(A: Any, name: str = "A") -> Labelled:
         return _of_pandas(A, name)
     if library in ("polars", "pyarrow") and is_frame(A):
         return _of_columns(A, name)
+    if library == "xarray":
+        return _of_xarray(A, name)
     if hasattr(A, "columns") and hasattr(A, "to_numpy"):
         return _of_table(A, name)
     if is_array(A) and not is_numpy(A) and not is_dask(A):
@@ -85,13 +88,21 @@ def opened(A: Any, name: str = "A") -> Labelled:
 
 
 def differing(rows: list[str], columns: list[str], where: tuple[str, str] = ("rows", "columns")) -> str:
-    """The first labels that only one side has, in words."""
+    """The first labels that only one side has, or a label that one has twice, in words."""
+    for labels, side in zip((rows, columns), where, strict=True):
+        twice = next((label for label, count in Counter(labels).items() if count > 1), None)
+        if twice is not None:
+            return f"{twice!r} occurs more than once in {side}"
     only = [sorted(set(one) - set(other))[:3] for one, other in ((rows, columns), (columns, rows))]
-    message = [f"{', '.join(map(repr, some))} only in {side}" for some, side in zip(only, where, strict=True) if some]
-    return "; ".join(message) or "a label occurs more than once"
+    return "; ".join(
+        f"{', '.join(map(repr, some))} only in {side}" for some, side in zip(only, where, strict=True) if some
+    )
 
 
 def _of_pandas(A: Any, name: str) -> Labelled:
+    if len(A.columns) == len(A) + 1 and frame_columns.kind(A, 0) == "text":  # labels as a file has them
+        labelled = _of_pandas(A.iloc[:, 1:].set_axis(A.iloc[:, 0], axis=0), name)
+        return replace(labelled, wrap=lambda X: labelled.wrap(X).reset_index())
     rows, columns = [str(x) for x in A.index], [str(x) for x in A.columns]
     notes: list[str] = []
     default = [is_count(index) for index in (A.index, A.columns)]
@@ -133,6 +144,17 @@ def _of_columns(A: Any, name: str) -> Labelled:
     return Labelled(_square(A.select(columns), name), list(columns), notes, wrap)
 
 
+def _of_xarray(A: Any, name: str) -> Labelled:
+    """A DataArray; the coordinates of its dimensions are the labels."""
+    table, notes = read_frame(A, name), list[str]()
+    columns = None if table.columns is None else [str(x) for x in table.columns]
+    if table.labels is not None and columns is not None:
+        order = _order(table.labels, columns, name, notes)
+        A = A if order is None else A.isel({A.dims[1]: order})
+    labels = columns if table.labels is None else table.labels
+    return Labelled(_square(A.values, name), labels, notes, lambda X: A.copy(data=X))
+
+
 def _of_table(A: Any, name: str) -> Labelled:
     """A table that was read from a file."""
     rows, columns, notes = A.labels, A.columns, list[str]()
@@ -166,6 +188,8 @@ def dimensions(A: Any, name: str) -> int:
 
 def _square(A: Any, name: str) -> Matrix:
     ndim = dimensions(A, name)
+    if hasattr(A, "tocsr"):
+        raise InputError(f"{name} is a sparse matrix; give {name}.toarray(), with NaN where an entry is unknown")
     if np.iscomplexobj(A):
         raise InputError(
             f"{name} is complex; a correlation or covariance matrix is real: give {name}.real if that is it"

@@ -11,14 +11,18 @@ from typing import Any
 
 import numpy as np
 
+from simcomplete._correlation.bound import row_tol, sharper
 from simcomplete._correlation.given import LARGE, Given, given_correlation
+from simcomplete._correlation.held import Held
 from simcomplete._correlation.labels import Labelled
 from simcomplete._correlation.newton import newton
-from simcomplete._correlation.solve import Solved, ended_newton
+from simcomplete._correlation.repair import Proof
+from simcomplete._correlation.solve import Solved, concluded, proved, with_entries
 from simcomplete._method.iterate import Limits
 from simcomplete._rows.xp import (
     Array,
     astype,
+    copied,
     diagonal,
     is_array,
     is_dask,
@@ -71,19 +75,25 @@ def newton_on_device(
     G = scaled_by(S, root)
     set_diagonal(G, like(b, S))
     usable = start is not None and len(start) == n
-    Y, run = newton(G, b, tol, limits, start=start if usable else None)
+    Y, run = newton(G, b, row_tol(tol, b), limits, start=start if usable else None)
+    if run.best.matrix is None and run.best.w[0] > np.max(np.abs(run.best.y)):  # S itself is positive definite
+        Y = copied(G)
     own = to_numpy(diagonal(Y))
     alive = own > np.finfo(np.float64).eps * max(float(own.max()), 0.0)
-    X = scaled_by(Y, np.sqrt(np.where(alive, b, 0.0) / np.where(alive, own, 1.0)) / root)
+    X = scaled_by(Y, np.sqrt(np.where(alive, b, 0.0) / np.where(alive, own, 1.0)))
+    set_diagonal(X, like(b, S))
+    objective, lower = float(xp.sum((X - G) ** 2)), float(run.best_facts["lower_bound"])
+    compared = with_entries(given.values * np.outer(root, root), b.min())
+    if run.status.ok and Proof.moves(objective, compared):
+        lower = sharper(lower, objective, X, G, run.best.y, Held.diagonal(b))
+    X = scaled_by(X, 1 / root)
     set_diagonal(X, like(np.ones(n), S))
-    off = scaled_by(X - S, root)
     top = 1.0 if rows is None else float(rows.max()) ** 2
-    objective = float(xp.sum(off * off)) * top
-    done = ended_newton(given.values * np.sqrt(top), to_numpy(X), objective, run, top)
-    return done, X
+    done = concluded(compared * np.sqrt(top), to_numpy(X), objective * top, lower * top, run, run.best.y)
+    return proved(done, tol, b, top), X
 
 
 def scaled_by(S: Array, by: Vector) -> Array:
     """Rows and columns times numbers."""
     v = like(by, S)
-    return S * v[:, None] * v[None, :]
+    return S * (v[:, None] * v[None, :])  # symmetric to the last bit

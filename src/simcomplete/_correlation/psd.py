@@ -52,6 +52,21 @@ def positive_ones(w: Vector) -> NDArray[np.bool_]:
     return w > rounding * float(np.max(np.abs(w)))
 
 
+def is_positive_definite(S: Matrix) -> bool:
+    """Whether a symmetric matrix has a Cholesky factor.
+
+    Examples
+    --------
+    >>> is_positive_definite(np.eye(2)), is_positive_definite(np.ones((2, 2)))
+    (True, False)
+    """
+    try:
+        np.linalg.cholesky(S)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
 def decomposed(T: Any, *, overwrite: bool = False) -> tuple[Vector, Any]:
     """Eigenvalues in NumPy, ascending, and eigenvectors where T is: NumPy, or another library and its device.
 

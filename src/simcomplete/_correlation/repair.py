@@ -18,6 +18,7 @@ from simcomplete.errors import InputError
 
 MOVES = 10  # entries that are listed
 ROUNDING = 1e-8  # changes that are smaller, as a share of the largest entry, are not listed
+UNMOVED = 1e-14  # of the sum of squares: a squared distance that is smaller is that of rounding
 TIED = 12  # digits to which changes are compared: what differs by rounding alone keeps its order
 
 
@@ -64,9 +65,13 @@ class Proof:
         agreed: int | None = None,
     ) -> Proof:
         """Objective and bound, of which the rounding of a matrix that did not move is 0."""
-        moved = objective > 1e-14 * float(np.sum(np.square(given)))
-        objective = objective if moved else 0.0
+        objective = objective if cls.moves(objective, given) else 0.0
         return cls(objective, min(max(lower, 0.0), objective), kind, starts, agreed)
+
+    @staticmethod
+    def moves(objective: float, given: Matrix) -> bool:
+        """Whether a squared distance from a matrix is more than rounding."""
+        return bool(objective > UNMOVED * float(np.sum(np.square(given))))
 
     @property
     def gap(self) -> float:

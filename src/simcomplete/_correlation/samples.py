@@ -140,8 +140,8 @@ def _estimated(data: Variables, kind: str, shrinkage: str | None, floor: float, 
     unit = np.ones_like(size) if of_correlations else size
     with np.errstate(over="ignore"):
         scale = np.outer(unit, unit) * (1.0 if of_correlations or shrinkage else n / max(n - 1, 1))
-    if not (scale <= LARGEST_VARIANCE).all():
-        raise InputError("covariances of X exceed the range of numbers; divide its values by their size first")
+    if not ((scale >= 1 / LARGEST_VARIANCE) & (scale <= LARGEST_VARIANCE)).all():
+        raise InputError("covariances of X are beyond the range of numbers; divide its values by their size first")
     diagonal = 1.0 if of_correlations else 0.0
     sample = _placed(found.entries(of_correlations=of_correlations) * scale, data, diagonal)
     deviation = _placed(np.sqrt(found.variance(of_correlations=of_correlations)) * scale, data, 0.0)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from simcomplete._correlation.bound import FURTHEST, PROVED, is_accurate, row_tol, sharper
 from simcomplete._correlation.bounded import Bounded
 from simcomplete._correlation.constraints import Constraints, contradiction
 from simcomplete._correlation.contradiction import proved_violation
@@ -15,7 +16,7 @@ from simcomplete._correlation.given import Given
 from simcomplete._correlation.held import Held
 from simcomplete._correlation.lagrangian import augmented
 from simcomplete._correlation.newton import newton
-from simcomplete._correlation.psd import psd_part, with_diagonal
+from simcomplete._correlation.psd import is_positive_definite, psd_part, with_diagonal
 from simcomplete._correlation.repair import Proof
 from simcomplete._correlation.singular import face_of_block, with_singular_block
 from simcomplete._correlation.splitting import on_face, solve_by_splitting
@@ -28,12 +29,9 @@ from simcomplete.errors import InputError
 
 ROUNDING = 1e-12  # no entry is asked to be more exact, whatever the weight of its row
 SLOW = 1e-6  # from 1, that an entry may be held for multipliers to be huge
-PROVED, NOTHING = (
-    1e-6,
-    1e-12,
-)  # a gap so small, as a share or next to the largest weight, is an optimum, as any run ends
+NOTHING = 1e-12  # a gap so small, next to the largest weight, is an optimum, as any run ends
 BY_ELEMENT = 1e-8  # how exact an augmented Lagrangian is asked to be; Newton's method on the dual comes further
-
+DIFFERENT = 1e4  # row weights that differ by more may be why rounding shows
 MOST_OUTER = 100  # multipliers of an augmented Lagrangian: some tens are enough where it converges
 
 
@@ -51,6 +49,10 @@ class Solved:
 
 def solve_nearest(given: Given, conditions: Constraints, tol: float, limits: Limits, start: Vector | None) -> Solved:
     """Solve by Newton's method on the dual, or where weights or bounds are by element, by splitting."""
+    if is_valid(given, conditions):
+        none = None if conditions.held.any() else np.zeros(given.n)
+        status = Status("optimal", "the matrix is valid as it is")
+        return Solved(given.values.copy(), Proof(0.0, 0.0, "the matrix itself"), status, 0, none)
     exact = nearly_tied(given, conditions)
     if exact is not None:
         with contextlib.suppress(InputError):  # with the limits in their place others contradict: as given, then
@@ -65,6 +67,14 @@ def solve_nearest(given: Given, conditions: Constraints, tol: float, limits: Lim
         if found is not None:
             return found
     return by_element(given, conditions, tol, limits)
+
+
+def is_valid(given: Given, conditions: Constraints) -> bool:
+    """Whether the matrix meets all that is asked for; one that is singular is left to be found so."""
+    A = given.values
+    if not given.known.all() or (conditions.low > A).any() or (conditions.high < A).any():
+        return False
+    return is_positive_definite(A - conditions.floor * np.eye(given.n))
 
 
 def by_fewer(given: Given, conditions: Constraints, ties: Ties, tol: float, limits: Limits) -> Solved:
@@ -93,10 +103,10 @@ def by_newton(given: Given, conditions: Constraints, tol: float, limits: Limits,
     b = root**2 * (1 - conditions.floor)
     G = A * size
     G[np.diag_indices(n)] = b
-    if held is not None:  # which are met exactly at the end, and cost eigenvalues as much as they were missed by
-        tol = tol_of_entries(tol, size)
-    special = None if conditions.block is None else with_singular_block(G, b, conditions.block, tol, limits)
-    y, run = special[:2] if special is not None else _dual(G, b, tol, limits, held, start)
+    # Entries are met exactly at the end, and cost eigenvalues as much as they were missed by.
+    within = row_tol(tol, b) if held is None else tol_of_entries(tol, size)
+    special = None if conditions.block is None else with_singular_block(G, b, conditions.block, within, limits)
+    y, run = special[:2] if special is not None else _dual(G, b, within, limits, held, start)
     if run.status.code == "infeasible":
         C = proved_violation(Held.of(G, held), run.state.y)[1]
         raise contradiction(C * size, conditions, given.source.labels)
@@ -105,12 +115,37 @@ def by_newton(given: Given, conditions: Constraints, tol: float, limits: Limits,
         X[held] = conditions.values[held]
     X[np.diag_indices(n)] = 1.0
     top = 1.0 if conditions.rows is None else float(conditions.rows.max()) ** 2
-    objective = float(np.sum(np.square((X - given.values) * size))) * top
+    objective = float(np.sum(np.square((X - given.values) * size)))
     lower = run.best_facts["lower_bound"] if special is None else special[2]
     if held is not None and special is None:  # what held values differ from the matrix by
         lower += float(np.sum(np.square((A - given.values) * size)))
+    compared = with_entries(given.values * size, b.min())
+    if special is None and run.status.ok and Proof.moves(objective, compared):
+        lower = sharper(lower, objective, with_entries(X * size, b), G, run.best.y, Held.of(G, held))
     dual = None if special is not None else run.best.y
-    return slow_next_to_one(_ended(given.values * np.sqrt(top), X, objective, lower * top, run, dual), conditions)
+    done = concluded(compared * np.sqrt(top), X, objective * top, lower * top, run, dual)
+    return slow_next_to_one(proved(done, tol, b, top), conditions)
+
+
+def with_entries(M: Matrix, b: Any) -> Matrix:
+    """M, which is written to, with b on the diagonal."""
+    np.fill_diagonal(M, b)
+    return M
+
+
+def proved(done: Solved, tol: float, b: Vector, top: float) -> Solved:
+    """A run that ended as it was asked to, but whose bound does not show that its matrix is the nearest, did not."""
+    gap, least = done.proof.gap / top, float(b.min())
+    if not done.status.ok or tol > FURTHEST or is_accurate(gap, done.proof.objective / top, least):
+        return done
+    factor = float(b.max()) / least
+    message = f"{done.status.message}; rounding prevents a better proof"
+    if factor > DIFFERENT:
+        message += (
+            f", because row weights or variances differ by a factor of {factor:.0e}: give weights that differ by less, "
+            "or for covariances through='correlation'"
+        )
+    return replace(done, status=Status("stalled", message, ok=False))
 
 
 def slow_next_to_one(done: Solved, conditions: Constraints) -> Solved:
@@ -145,7 +180,7 @@ def by_active_set(given: Given, conditions: Constraints, tol: float, limits: Lim
     top = 1.0 if conditions.rows is None else float(conditions.rows.max()) ** 2
     objective = float(np.sum(np.square((X - given.values) * size))) * top
     lower = 2 * exact.weighted.bound(run.best.negative()) * top
-    return _ended(given.values * np.sqrt(top), X, objective, lower, run, None)
+    return concluded(given.values * np.sqrt(top), X, objective, lower, run, None)
 
 
 def tol_of_entries(tol: float, size: Matrix | float) -> float:
@@ -206,7 +241,7 @@ def by_element(given: Given, conditions: Constraints, tol: float, limits: Limits
     X[np.diag_indices(n)] = 1.0
     objective = float(np.sum(h2 * np.square((X - given.values) * size))) * top**2
     lower = 2 * max(wanted.bound(Z) for Z in proofs) * top**2
-    done = _ended(given.values * top, X, objective, lower, ended, None)
+    done = concluded(given.values * top, X, objective, lower, ended, None)
     if exact and not done.status.ok and done.proof.gap <= max(PROVED * done.proof.objective, NOTHING * top**2):
         return replace(done, status=replace(done.status, code="optimal", ok=True))
     return done
@@ -218,12 +253,8 @@ def _dual(G: Matrix, b: Vector, tol: float, limits: Limits, held: Any, start: Ve
     return newton(G, b, tol, limits, held=held, start=start if usable else None)
 
 
-def ended_newton(given: Matrix, X: Matrix, objective: float, run: Any, top: float) -> Solved:
-    """What a run of Newton's method without entries to hold comes to."""
-    return _ended(given, X, objective, run.best_facts["lower_bound"] * top, run, run.best.y)
-
-
-def _ended(given: Matrix, X: Matrix, objective: float, lower: float, run: Any, dual: Vector | None) -> Solved:
+def concluded(given: Matrix, X: Matrix, objective: float, lower: float, run: Any, dual: Vector | None) -> Solved:
+    """What a run comes to."""
     proof = Proof.of(objective, lower, "dual", given)
     within = f"the squared distance is within {proof.relative_gap:.0e} of the smallest possible"
     if not run.status.ok and lower > objective:  # fixed entries or bounds are missed, which makes it smaller

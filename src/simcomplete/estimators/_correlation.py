@@ -13,6 +13,7 @@ from simcomplete._correlation.labels import opened
 from simcomplete._correlation.nearest import nearest_correlation
 from simcomplete._correlation.pairwise import pairwise, powers_of_two
 from simcomplete._correlation.repair import Repair
+from simcomplete._rows.frame_columns import without
 from simcomplete._types import Matrix
 from simcomplete.errors import InputError
 from simcomplete.estimators._parameters import NamedParameters
@@ -98,7 +99,10 @@ class NearestCorrelation(NamedParameters, Saved, BaseEstimator):  # type: ignore
         }
         if self.precomputed:
             table = opened(X, "X")  # columns in the order of the rows
-            C: NDArray[Any] = np.asarray(validate_data(self, table.wrap(table.values), **checks), dtype=np.float64)
+            given = table.wrap(table.values)
+            if given.shape[1] > len(table.values):  # a first column of labels
+                given = without(given, 0)
+            C: NDArray[Any] = np.asarray(validate_data(self, given, **checks), dtype=np.float64)
             self.location_, variances = np.zeros(len(C)), np.diag(C).copy()
         else:
             samples = np.asarray(validate_data(self, X, **checks), dtype=np.float64)
