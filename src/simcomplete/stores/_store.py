@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import reprlib
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from simcomplete._result.search import check_k
 from simcomplete._rows.ids import RowId, checked_id, id_key, id_of_key
+from simcomplete._rows.payloads import payload_text, read_payload
 from simcomplete._rows.validate import as_array
 from simcomplete.errors import InputError
 
@@ -61,6 +61,14 @@ class VectorStore(ABC):
         payloads : sequence, optional
             A payload for each row, such as a dict; None for none.
         """
+        keys, V, texts = self._checked(ids, vectors, payloads)
+        if keys:
+            self._put(keys, V, texts)
+
+    def _checked(
+        self, ids: Iterable[Any], vectors: Any, payloads: Sequence[Any] | None
+    ) -> tuple[list[str], NDArray[np.float64], list[str | None]]:
+        """What `put` writes, or the error that it raises."""
         keys = _keys(ids)
         V = _vectors(vectors, "vectors")
         payload_list = [None] * len(keys) if payloads is None else list(payloads)
@@ -68,13 +76,13 @@ class VectorStore(ABC):
             raise InputError(
                 f"{len(keys)} ids, {len(V)} vectors and {len(payload_list)} payloads: give one of each for a row"
             )
-        texts = [_payload_text(payload) for payload in payload_list]
+        texts = [payload_text(payload) for payload in payload_list]
         [(most, times)] = Counter(keys).most_common(1) or [("", 1)]
         if times > 1:
             raise InputError(f"id {reprlib.repr(most)} is given to {times} rows; give every row an id of its own")
         if keys:
             self._check_width(V)
-            self._put(keys, V, texts)
+        return keys, V, texts
 
     def delete(self, ids: Iterable[Any]) -> int:
         """Remove rows; ids that do not exist are ignored.
@@ -128,7 +136,7 @@ class VectorStore(ABC):
                 raise InputError(f"there is no row with the id {reprlib.repr(id_of_key(key))} in the store")
         vectors = np.stack([found[key][0] for key in keys]).astype(np.float64)
         texts = [found[key][1] for key in keys]
-        return Records(vectors, [None if text is None else json.loads(text) for text in texts])
+        return Records(vectors, [read_payload(text) for text in texts])
 
     def count(self) -> int:
         """How many rows there are."""
@@ -194,12 +202,3 @@ def _vectors(given: Any, name: str) -> NDArray[np.float64]:
     if len(V) and float(np.abs(V).max()) > LARGEST:
         raise InputError(f"{name} hold values beyond float32 (3e38), in which engines compute; scale them")
     return V
-
-
-def _payload_text(payload: Any) -> str | None:
-    if payload is None:
-        return None
-    try:
-        return json.dumps(payload, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"payload {reprlib.repr(payload)} cannot be written as JSON: {error}") from error
