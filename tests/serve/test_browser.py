@@ -156,6 +156,16 @@ def test_nothing_is_wider_than_the_screen(browser, digits, wine, width, scheme):
             assert light == (scheme == "light")
 
 
+@pytest.mark.parametrize(
+    ("kind", "width", "first"), [("digits", 390, "ol li"), ("digits", 1280, "ol li"), ("wine", 1280, "tr")]
+)
+def test_both_lists_begin_at_the_same_height(browser, kind, width, first, request):
+    """Whatever the words above them are, and however many lines they take."""
+    with opened(browser, request.getfixturevalue(kind), width=width) as page:
+        tops = [page.locator(f"#by-{which} {first}").first.bounding_box()["y"] for which in ("overlap", "posterior")]
+        assert tops[0] == pytest.approx(tops[1], abs=1)
+
+
 def test_a_table_is_typed_slid_and_pasted(browser, wine):
     with opened(browser, wine) as page:
         expect(page.locator("#by-posterior tbody tr")).to_have_count(10)

@@ -192,7 +192,9 @@ def test_refused_before_it_listens(model, tmp_path, capsys):
     assert f"port {port}: address already in use; choose another --port" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("content", [b"0123456789abcdef", b"\xef\xbb\xbf0123456789abcdef\r\n", b"\n 0123456789abcdef\n\n"])
+@pytest.mark.parametrize(
+    "content", [b"0123456789abcdef", b"\xef\xbb\xbf0123456789abcdef\r\n", b"\n 0123456789abcdef\n\n"]
+)
 def test_a_token_is_read_without_ends_of_lines_and_marks(content, tmp_path):
     (tmp_path / "token").write_bytes(content)
     assert read_token(tmp_path / "token") == "0123456789abcdef"
