@@ -189,6 +189,33 @@ def test_a_table_is_typed_slid_and_pasted(browser, wine):
         expect(page.locator("#verdict")).to_have_text(re.compile("nothing to compare"))
 
 
+@pytest.mark.parametrize(
+    ("text", "names", "expected"),
+    [
+        ("a\tA\n1\t2", ["A", "a"], [2, 1]),
+        ("B\tc\n1\t2", ["b", "C"], [1, 2]),
+        ("B\tb\n1\t2", ["b", "c"], "b was pasted more than once"),
+        ("AA\taa\n1\t2", ["Aa", "aA", "x"], "No feature is called"),
+        ("\u22121.5\t2,5", ["a", "b"], [-1.5, 2.5]),
+        ("1;;n/a", ["a", "b", "c"], [1, None, None]),
+        ('"1.5","2"', ["a", "b"], [1.5, 2]),
+        ("1\n2", ["a", "b"], [1, 2]),
+        ("1e999\t2", ["a", "b"], "is no number"),
+        ("1\t2\t3", ["a", "b"], "3 cells were pasted"),
+    ],
+)
+def test_what_a_spreadsheet_gives(browser, wine, text, names, expected):
+    with opened(browser, wine) as page:
+        found = page.evaluate(
+            """async ([text, names]) => {
+                 const paste = await import("/page/paste.js");
+                 try { return paste.readRow(text, names); } catch (error) { return error.message; }
+               }""",
+            [text, names],
+        )
+    assert found == expected if isinstance(expected, list) else expected in found
+
+
 def test_hostile_text_is_shown_as_text(browser, wine):
     with opened(browser, wine) as page:
         expect(page.locator("#by-posterior tbody tr")).to_have_count(10)
