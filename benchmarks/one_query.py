@@ -1,9 +1,9 @@
 """One query at a time: how long a search takes, which part of it takes how much, and what an index loses.
 
-    python -m benchmarks.one_query [--data FOLDER] [--rows 100000] [--only small|large]
+    python -m benchmarks.one_query [--data FOLDER] [--few 1000] [--rows 100000] [--only small|large]
 
-Small: 1,000 candidates of 784 features (MNIST of FOLDER, else image-like rows), 80 % of each query missing, a mask of
-its own, one thread. Large: 100,000 x 384 rows around the sentence vectors of FOLDER (else image-like), found through
+Small: 1,000 candidates of 784 features, or --few others (MNIST of FOLDER, up to 3,100, else image-like rows), 80 % of
+each query missing, a mask of its own, one thread. Large: 100,000 x 384 rows around the sentence vectors of FOLDER (else image-like), found through
 the lists of a `FaissStore`, from which the neighbours come too; recall and error beside those of an exact search.
 Times are per query: wall clock as the lower quartile, since other work on the machine only adds, and processor time.
 """
@@ -23,8 +23,10 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.data import hide, imagelike
 from simcomplete._posterior.candidates.conditional import ConditionalMeans
+from simcomplete._posterior.candidates.copies import CopyDetector
 from simcomplete._posterior.candidates.covariance import Dense
 from simcomplete._posterior.candidates.source import Candidates
+from simcomplete._posterior.shared.neighbours import KeptRows
 from simcomplete.estimators import PosteriorCompleter
 from simcomplete.index import recall
 from simcomplete.stores import FaissStore
@@ -43,24 +45,27 @@ PARTS: dict[str, tuple[Any, str]] = {
     "conditional means": (ConditionalMeans, "__init__"),
     "local priors": (ConditionalMeans, "add"),
     "uncertainty": (ConditionalMeans, "features"),
+    "copies": (CopyDetector, "vectors"),
+    "the nearest": (KeptRows, "nearest"),
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path)
+    parser.add_argument("--few", type=int, default=1000)
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--only", choices=["small", "large"])
     told = parser.parse_args()
     with threadpool_limits(limits=1):
         if told.only != "large":
-            small(told.data)
+            small(told.data, told.few)
         if told.only != "small":
             large(told.data, told.rows)
 
 
-def small(data: Path | None) -> None:
-    P, Q = _pictures(data)
+def small(data: Path | None, n: int) -> None:
+    P, Q = _pictures(data, n)
     for effort in ("fast", "full"):
         model = PosteriorCompleter(effort=effort).fit(P)  # type: ignore[arg-type]
         _report(f"{effort}, {P.shape[0]} x {P.shape[1]}", lambda q, model=model: model.search(q, K), Q)
@@ -101,12 +106,12 @@ def _error(u: Any, U: Any, S: Any) -> str:
     return f"mean squared error {np.mean((u @ U.T - S) ** 2):.2e}"
 
 
-def _pictures(data: Path | None) -> tuple[Any, Any]:
+def _pictures(data: Path | None, n: int) -> tuple[Any, Any]:
     if data is None:
-        return imagelike(1000, QUERIES, 784, 0)
+        return imagelike(n, QUERIES, 784, 0)
     X = np.load(data / "mnist.npz")["X"].astype(np.float64)
     X = X[np.random.default_rng(0).permutation(len(X))]
-    return X[:1000], hide(X[1000 : 1000 + QUERIES], 0)
+    return X[:n], hide(X[n : n + QUERIES], 0)
 
 
 def _sentences(data: Path | None, n: int) -> tuple[Any, Any]:

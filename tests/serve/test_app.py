@@ -17,6 +17,7 @@ from simcomplete.errors import FileFormatError, InputError
 from simcomplete.estimators import PosteriorCompleter, PosteriorImputer
 
 ROW = [0.1, None, 0.4, None, 0.9]
+PUT = '{"rows": [[1, 1, 1, 1, 1]], "ids": [1], "payloads": [%s]}'
 
 
 def npy(X):
@@ -127,12 +128,21 @@ def test_an_imputer_is_served():
         ("PUT", "/v1/candidates", {"rows": [[1] * 5], "ids": [1, 2]}, {}, 422, "same length"),
         ("PUT", "/v1/candidates", {"rows": [[1] * 4 + [None]], "ids": [1]}, {}, 422, "complete"),
         ("PUT", "/v1/candidates", {"rows": [[1] * 5] * 2, "ids": [1, 1]}, {}, 422, "several rows"),
+        ("PUT", "/v1/candidates", {"rows": [[1] * 5], "ids": [1], "payloads": 0}, {}, 422, "same length"),
+        ("PUT", "/v1/candidates", {"rows": [[1] * 5], "ids": [1], "payloads": []}, {}, 422, "same length"),
+        ("PUT", "/v1/candidates", PUT % "1e999", {}, 422, "not finite"),
+        ("PUT", "/v1/candidates", PUT % '{"a": ["\\u0000"]}', {}, 422, "the character 0"),
+        ("PUT", "/v1/candidates", PUT % '{"\\udc00": 1}', {}, 422, "surrogate"),
+        ("PUT", "/v1/candidates", PUT % ("[" * 200 + "]" * 200), {}, 422, "levels"),
+        ("PUT", "/v1/candidates", PUT % ('"' + "x" * 70_000 + '"'), {}, 422, "65536"),
+        ("GET", "/v1/samples?count=1&count=2", b"", {}, 422, "'count' is given more than once"),
+        ("GET", "/v1/model/", b"", {}, 404, "no such path"),
         ("DELETE", "/v1/candidates", {"ids": ["nobody"]}, {}, 422, "no candidate"),
         ("DELETE", "/v1/candidates", {"ids": [f"row {i}" for i in range(60)]}, {}, 422, "at least one"),
     ],
 )
 def test_refused_with_a_status_and_a_sentence(method, path, body, headers, status, words, ask):
-    found = ask(method, path, body, headers)
+    found = ask(method, path, body.encode() if isinstance(body, str) else body, headers)
     assert found.status == status
     assert words in found.json["error"]
     assert ask("GET", "/v1/model").json["n_candidates"] == 60

@@ -156,6 +156,16 @@ def test_nothing_is_wider_than_the_screen(browser, digits, wine, width, scheme):
             assert light == (scheme == "light")
 
 
+@pytest.mark.parametrize(
+    ("kind", "width", "first"), [("digits", 390, "ol li"), ("digits", 1280, "ol li"), ("wine", 1280, "tr")]
+)
+def test_both_lists_begin_at_the_same_height(browser, kind, width, first, request):
+    """Whatever the words above them are, and however many lines they take."""
+    with opened(browser, request.getfixturevalue(kind), width=width) as page:
+        tops = [page.locator(f"#by-{which} {first}").first.bounding_box()["y"] for which in ("overlap", "posterior")]
+        assert tops[0] == pytest.approx(tops[1], abs=1)
+
+
 def test_a_table_is_typed_slid_and_pasted(browser, wine):
     with opened(browser, wine) as page:
         expect(page.locator("#by-posterior tbody tr")).to_have_count(10)
@@ -177,6 +187,33 @@ def test_a_table_is_typed_slid_and_pasted(browser, wine):
         assert neighbours(page, "posterior") != before
         page.get_by_role("button", name="Clear").click()
         expect(page.locator("#verdict")).to_have_text(re.compile("nothing to compare"))
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "expected"),
+    [
+        ("a\tA\n1\t2", ["A", "a"], [2, 1]),
+        ("B\tc\n1\t2", ["b", "C"], [1, 2]),
+        ("B\tb\n1\t2", ["b", "c"], "b was pasted more than once"),
+        ("AA\taa\n1\t2", ["Aa", "aA", "x"], "No feature is called"),
+        ("\u22121.5\t2,5", ["a", "b"], [-1.5, 2.5]),
+        ("1;;n/a", ["a", "b", "c"], [1, None, None]),
+        ('"1.5","2"', ["a", "b"], [1.5, 2]),
+        ("1\n2", ["a", "b"], [1, 2]),
+        ("1e999\t2", ["a", "b"], "is no number"),
+        ("1\t2\t3", ["a", "b"], "3 cells were pasted"),
+    ],
+)
+def test_what_a_spreadsheet_gives(browser, wine, text, names, expected):
+    with opened(browser, wine) as page:
+        found = page.evaluate(
+            """async ([text, names]) => {
+                 const paste = await import("/page/paste.js");
+                 try { return paste.readRow(text, names); } catch (error) { return error.message; }
+               }""",
+            [text, names],
+        )
+    assert found == expected if isinstance(expected, list) else expected in found
 
 
 def test_hostile_text_is_shown_as_text(browser, wine):

@@ -106,3 +106,6 @@ def test_a_name_of_somebody_else_is_refused_without_a_token(plain):
     with running(plain, token="t" * 20) as port:
         headers = {"host": "models.example", "authorization": f"Bearer {'t' * 20}"}
         assert ask(port, "GET", "/v1/model", headers=headers)[0] == 200
+    with running(plain) as port, socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(b"GET /v1/model HTTP/1.1\r\nHost: evil.example\r\nHost: localhost\r\n\r\n")
+        assert b" 421 " in read_answer(connection)

@@ -21,7 +21,7 @@ import pytest
 from serve.conftest import P
 from serve.live import ask, free_port
 from simcomplete._cli.app import app
-from simcomplete._serve.server import listening
+from simcomplete._serve.server import listening, read_token
 from simcomplete.estimators import PosteriorCompleter
 
 KILLS = int(os.environ.get("SIMCOMPLETE_KILLS", "20"))
@@ -168,11 +168,13 @@ def test_it_ends_well_when_told_to(model, tmp_path):
 def test_refused_before_it_listens(model, tmp_path, capsys):
     model.save(tmp_path / "m")
     (tmp_path / "short").write_text("abc\n")
+    (tmp_path / "binary").write_bytes(b"\xff\xfe" + b"0123456789abcdef" * 2)
     np.save(tmp_path / "wide.npy", np.ones((2, 6)))
     saved = str(tmp_path / "m")
     for more, words in [
         ([saved, "--host", "0.0.0.0"], "--token-file"),
         ([saved, "--token-file", str(tmp_path / "short")], "at least 16"),
+        ([saved, "--token-file", str(tmp_path / "binary")], "at least 16"),
         ([saved, "--shape", "two"], "28x28"),
         ([saved, "--shape", "2x2"], "does not hold the 5 features"),
         ([saved, "--samples", str(tmp_path / "wide.npy")], "6 features"),
@@ -188,6 +190,14 @@ def test_refused_before_it_listens(model, tmp_path, capsys):
         port = str(other.getsockname()[1])
         assert app(["serve", saved, "--port", port], standalone_mode=False) == 2
     assert f"port {port}: address already in use; choose another --port" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "content", [b"0123456789abcdef", b"\xef\xbb\xbf0123456789abcdef\r\n", b"\n 0123456789abcdef\n\n"]
+)
+def test_a_token_is_read_without_ends_of_lines_and_marks(content, tmp_path):
+    (tmp_path / "token").write_bytes(content)
+    assert read_token(tmp_path / "token") == "0123456789abcdef"
 
 
 def test_connections_do_not_delay_small_packets():

@@ -25,7 +25,7 @@ def checked_id(value: Any) -> RowId:
     """
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, str) and len(value) <= LONGEST_ID and "\0" not in value and _encodes(value):
+    if isinstance(value, str) and len(value) <= LONGEST_ID and "\0" not in value and encodes(value):
         return value
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST_ID:
         return value
@@ -51,7 +51,7 @@ def id_of_key(key: str) -> RowId:
     return value
 
 
-def _encodes(text: str) -> bool:
+def encodes(text: str) -> bool:
     """Return whether text can be encoded; half of a surrogate pair cannot."""
     try:
         text.encode("utf-8")

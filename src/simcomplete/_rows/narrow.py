@@ -28,6 +28,8 @@ DIRECTIONS = 64  # directions of an outline
 WIDE = 256  # number of features from which an outline is made
 SAMPLE = 256  # evenly spaced rows that determine the directions
 CLEAR = 16  # an outline is useful if it leaves at most 1 / CLEAR of the rows
+HALF_CLEAR = 4  # the same where the alternative is to read all rows in float64
+SHORTEST = 1e-150  # shorter vectors have no direction in floating point
 UNEXACT = 1e-12  # share of squared lengths, above rounding errors in float64
 Single = NDArray[np.float32]
 
@@ -101,7 +103,7 @@ class NarrowRows:
         ids, scores = np.empty((len(u), k), dtype=np.int64), np.empty((len(u), k))
         for part in row_blocks(len(u), 12 * len(self.exact)):
             length = np.sqrt(np.sum(u[part] ** 2, axis=1))
-            points = length > 1e-150  # very short vectors are compared with all rows, those of length 0 with none
+            points = length > SHORTEST  # very short vectors are compared with all rows, those of length 0 with none
             direction = np.where(points[:, None], u[part] / np.where(points, length, 1.0)[:, None], 0.0)
             for i, some in enumerate(self._possible(direction, k), start=part.start):
                 if not u[i].any():
@@ -161,6 +163,20 @@ class Outline:
             parts[:, part] = along.T
             rest[part] = np.sqrt(_remainder(np.sum(rows[part] ** 2, axis=1), along))
         return cls(basis, parts, rest)
+
+    def nearest_to_one(
+        self, rows: NDArray[np.float64], u: NDArray[np.float64], k: int, bounds: tuple[float, float]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        """Return what `NarrowRows.nearest` does for a single vector, or None if the outline leaves too many rows."""
+        length = float(np.sqrt(np.vdot(u, u)))
+        if length < SHORTEST:
+            return None
+        (some,) = self.possible(rows, u / length, k, 3 * slack(rows.shape[1]))
+        if len(some) * HALF_CLEAR > len(rows):
+            return None
+        exact = exact_products(rows[some], u[0]).clip(*bounds)
+        best = np.argsort(-exact, kind="stable")[:k]
+        return some[best][None], exact[best][None]
 
     def possible(
         self, rows: NDArray[np.float64], directions: NDArray[np.float64], k: int, gap: float

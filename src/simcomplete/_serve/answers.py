@@ -214,9 +214,13 @@ def _prepare(fitted: Any) -> None:
     """Make what searches for few rows read, before the first of them has to wait for it."""
     model = fitted._model
     kept = model.candidates.kept if isinstance(model, CandidateModel) else None
-    if kept is not None and kept.many:
-        _ = kept.narrow.outline
-    elif kept is not None and kept.reads_columns:
+    if kept is None:
+        return
+    if kept.has_outline():
+        _ = kept.outline
+    if kept.many:
+        _ = kept.narrow
+    elif kept.reads_columns:
         _ = kept.columns
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -16,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from simcomplete._rows.payloads import payload_text
 from simcomplete._serve import bodies
 from simcomplete._serve.answers import Served
 from simcomplete._serve.batches import Batches
@@ -31,6 +31,7 @@ from simcomplete._serve.replies import (
     json_reply,
     no_such_path,
     only_known,
+    query_of,
     read_body,
     switch,
 )
@@ -160,7 +161,7 @@ class Service:
 
     async def sampled(self, request: Request) -> Response:
         """GET /v1/samples."""
-        asked = dict(request.query_params)
+        asked = query_of(request)
         only_known(asked, "start", "count")
         start = bodies.whole_number(asked.get("start", 0), "start", 0, 10**9)
         count = bodies.whole_number(asked.get("count", 24), "count", 1, MOST_SHOWN)
@@ -178,15 +179,15 @@ class Service:
         if request.method == "DELETE":
             only_known(found, "ids")
             n = await self.change(nothing, [], [], ids)
-            return json_reply({"deleted": len(ids), "n_candidates": n})
+            return json_reply({"deleted": len(set(ids)), "n_candidates": n})
         only_known(found, "ids", "rows", "payloads")
         rows = bodies.rows_of_json(found.get("rows"), self.served.d, self.served.names)
         if np.isnan(rows).any():
             raise InputError("candidates must be complete: no null in rows")
-        payloads = found.get("payloads") or [None] * len(ids)
+        payloads = [None] * len(ids) if found.get("payloads") is None else found["payloads"]
         if not isinstance(payloads, list) or not len(payloads) == len(rows) == len(ids):
             raise InputError("rows, ids and payloads must be lists of the same length")
-        if any(len(json.dumps(payload)) > bodies.PAYLOAD_CHARACTERS for payload in payloads):
+        if any(len(payload_text(payload) or "") > bodies.PAYLOAD_CHARACTERS for payload in payloads):
             raise InputError(f"a payload may have {bodies.PAYLOAD_CHARACTERS} characters as JSON")
         n = await self.change(rows, ids, payloads, [])
         return json_reply({"put": len(ids), "n_candidates": n})
@@ -220,7 +221,7 @@ class Service:
             found = bodies.read_object(body)
             only_known(found, "rows", *known)
             return bodies.rows_of_json(found.get("rows"), d, names), found
-        rest = dict(request.query_params)
+        rest = query_of(request)
         only_known(rest, *known)
         return (bodies.rows_of_npy(body, d) if kind == bodies.NPY else bodies.rows_of_arrow(body, d, names)), rest
 
@@ -254,4 +255,5 @@ def create_app(
     ]
     routes = [Route(path, answering(handler), methods=methods) for path, handler, methods in paths]
     inner = Starlette(routes=routes, exception_handlers={HTTPException: no_such_path})
+    inner.router.redirect_slashes = False  # to a place made up of the Host header that a client sent
     return Guard(inner, limits or RequestLimits(), token, service.meters, {path for path, _, _ in paths}, log)

@@ -87,15 +87,30 @@ def rows_of_arrow(body: bytes, d: int, names: list[str] | None) -> NDArray[np.fl
     try:
         table = pa.ipc.open_stream(body).read_all()
         table.validate(full=True)
-        if names is not None:
-            missing = [name for name in names if name not in table.column_names]
-            if missing or len(table.column_names) != len(names):
-                raise InputError(f"columns must be the {d} features of the model, each once; GET /v1/model lists them")
-            table = table.select(names)
+    except (pa.ArrowException, ValueError, OSError) as error:
+        raise InputError(f"the body is not an Arrow IPC stream: {str(error)[:100]}") from None
+    if names is not None:
+        if sorted(table.column_names) != sorted(names):
+            raise InputError(f"columns must be the {d} features of the model, each once; GET /v1/model lists them")
+        table = table.select(names)
+    for column in table.schema:
+        if not _holds_numbers(column.type):
+            raise InputError(f"column {column.name[:100]!r} holds {str(column.type)[:50]}; numbers are needed")
+    try:
         columns = [np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64) for column in table.columns]
     except (pa.ArrowException, ValueError, OSError) as error:
-        raise InputError(f"the body is not an Arrow IPC stream of numbers: {str(error)[:100]}") from None
+        raise InputError(f"a column cannot be read as numbers: {str(error)[:100]}") from None
     return checked_rows(np.column_stack(columns) if columns else np.zeros((0, 0)), d)
+
+
+def _holds_numbers(kind: Any) -> bool:
+    """Whether an Arrow type is one of numbers, or of nothing but nulls; text of digits and booleans are not."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    tests = (types.is_floating, types.is_integer, types.is_decimal, types.is_null)
+    return any(test(kind) for test in tests)
 
 
 def checked_rows(X: NDArray[Any], d: int) -> NDArray[np.float64]:

@@ -131,7 +131,7 @@ class Guard:
                 page = not scope["path"].startswith("/v1/") and scope["method"] == "GET"
                 asked = {"www-authenticate": 'Basic realm="simcomplete: any name, and the token as password"'}
                 return 401, "this service needs a token: Authorization: Bearer TOKEN", asked if page else {}
-        elif not is_loopback(host_of(headers.get(b"host", b"localhost"))):
+        elif not all(is_loopback(host_of(value)) for name, value in scope["headers"] if name == b"host"):
             # A name that somebody else has pointed at this machine: a page of theirs would be asking.
             return 421, "without a token only localhost, or its address, is answered; start it with --token-file", {}
         length = headers.get(b"content-length", b"0")

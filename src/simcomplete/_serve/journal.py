@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simcomplete._rows.payloads import payload_text, read_payload
 from simcomplete.errors import DiskFullError, FileFormatError, InputError
 
 LOCK_SECONDS = 2.0  # to wait for a service that is about to end
@@ -85,7 +86,7 @@ class Journal:
             if any(len(row) != 8 * self.d for _, row, _ in found):
                 raise ValueError(f"a row does not have {self.d} values")
             rows = np.array([np.frombuffer(row, dtype="<f8") for _, row, _ in found])
-            payloads = [None if payload is None else json.loads(payload) for _, _, payload in found]
+            payloads = [read_payload(payload) for _, _, payload in found]
             ids = [json.loads(key) for key, _, _ in found]
         except (sqlite3.DatabaseError, ValueError, TypeError, RecursionError) as error:
             raise FileFormatError(
@@ -103,7 +104,7 @@ class Journal:
             out = [(json.dumps(key),) for key in gone] + [(key,) for key in keys]
             base.executemany("DELETE FROM put WHERE id = ?", out)
             base.executemany("INSERT OR IGNORE INTO gone VALUES (?)", out)
-            texts = [None if payload is None else json.dumps(payload) for payload in payloads]
+            texts = [payload_text(payload) for payload in payloads]
             blobs = [np.ascontiguousarray(row, dtype="<f8").tobytes() for row in rows]
             put = list(zip(keys, blobs, texts, strict=True))
             base.executemany("INSERT INTO put (id, row, payload) VALUES (?, ?, ?)", put)

@@ -38,6 +38,15 @@ def only_known(found: dict[str, Any], *known: str) -> None:
         raise InputError(f"{unknown[0][:100]!r} is unknown here; known are {', '.join(known) or 'none'}")
 
 
+def query_of(request: Request) -> dict[str, Any]:
+    """The query string, each name once."""
+    names = [name for name, _ in request.query_params.multi_items()]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{twice[:100]!r} is given more than once")
+    return dict(request.query_params)
+
+
 def switch(value: Any, name: str) -> bool:
     """Yes or no, of JSON or of the query string."""
     if value in (True, "true"):

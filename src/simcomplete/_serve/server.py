@@ -74,7 +74,10 @@ def read_token(path: Path | None) -> str | None:
     """The token of a file, without the line's end."""
     if path is None:
         return None
-    token = path.read_text(encoding="utf-8").strip()
+    try:
+        token = path.read_bytes().decode("utf-8-sig").strip()  # some editors of Windows begin files with a mark
+    except UnicodeDecodeError:
+        token = ""
     if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
         raise InputError(f"{path} must hold one token of at least {SHORTEST_TOKEN} printable characters without spaces")
     return token

@@ -77,6 +77,8 @@ class StoredServed(Served):
     def changed(self, rows: NDArray[np.float64], ids: list[Any], payloads: list[Any], gone: list[Any]) -> Served:
         """The same with candidates put and removed; the store follows when it is settled."""
         made = Served.changed(replace(self, payloads={}), rows, ids, payloads, gone)
+        # Before it is recorded: what the store would refuse later could never be settled.
+        Attached(made.model, self.store).check_rows(ids, payloads)
         return replace(made, pending=tuple(ids))  # type: ignore[call-arg]
 
     def settled(self) -> StoredServed:

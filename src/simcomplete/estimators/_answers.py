@@ -21,7 +21,7 @@ from simcomplete._result.searching import found_probability
 from simcomplete._result.thresholds import known_correction
 from simcomplete._result.unobserved import unanswered, without_certainty
 from simcomplete._rows.derived import UnitRows
-from simcomplete._rows.xp import to_numpy, top_k
+from simcomplete._rows.xp import to_numpy
 from simcomplete.errors import InputError
 
 
@@ -236,12 +236,10 @@ class PosteriorAnswers:
     ) -> Neighbours:
         """The unit candidates with the largest products with vectors: of many, those that float32 does not rule out."""
         kept = self._model.candidates.kept if isinstance(self._model, CandidateModel) else None
-        if kept is not None and unit is kept.unit and len(u) == 1 and not kept.many and u.dtype == unit.dtype:
-            scores = u @ unit.T  # few candidates: what shares them out takes longer than the product
-            return Neighbours(*top_k(scores if bounds is None else np.clip(scores, *bounds), k))
-        if kept is None or u.dtype != np.float64 or unit is not kept.unit or not kept.many:
-            return among(u, unit, k, bounds=bounds)
-        return Neighbours(*kept.narrow.nearest(u, k, bounds or (-np.inf, np.inf)))
+        found = None
+        if kept is not None and unit is kept.unit and u.dtype == unit.dtype:
+            found = kept.nearest(u, k, bounds or (-np.inf, np.inf))
+        return among(u, unit, k, bounds=bounds) if found is None else Neighbours(*found)
 
     def _with_errors(self: Any) -> CandidateModel:
         """The model, if it has intervals."""

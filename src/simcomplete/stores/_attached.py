@@ -192,6 +192,11 @@ class Attached:
         if len(ids):
             self._put(self.model, self.model.ids_.positions(ids), payloads)
 
+    def check_rows(self, ids: Sequence[Any], payloads: Sequence[Any]) -> None:
+        """Raise the error that `put_rows` would raise, without writing anything."""
+        if len(ids):
+            self.store._checked(*self._stored(self.model, self.model.ids_.positions(ids), payloads))
+
     def _blocks(self) -> list[slice]:
         return row_blocks(len(self.model.ids_), 48 * int(self.model.candidates_.shape[1]))
 
@@ -223,14 +228,23 @@ class Attached:
             self.model._model = replace(fitted, candidates=FoundCandidates.of(fitted.candidates, self._finder))
 
     def _put(self, model: Any, positions: NDArray[np.int64], payloads: Sequence[Any] | None) -> None:
+        self.store.put(*self._stored(model, positions, payloads))
+
+    def _stored(
+        self, model: Any, positions: NDArray[np.int64], payloads: Sequence[Any] | None
+    ) -> tuple[list[Any], NDArray[np.float64], list[Any]]:
+        """Ids, vectors and payloads as the store gets them."""
         payload_list = [None] * len(positions) if payloads is None else list(payloads)
         if len(payload_list) != len(positions):
             raise InputError(f"{len(payload_list)} payloads for {len(positions)} rows: give one for each, or None")
         P = np.asarray(to_numpy(as_row_table(model.candidates_).take(positions)), dtype=np.float64)
         own = P if not isinstance(model._model, CandidateModel) else to_numpy(as_row_table(model._rows).take(positions))
-        lengths = np.sqrt(np.sum(np.asarray(own, dtype=np.float64) ** 2, axis=1)).tolist()
+        own = np.asarray(own, dtype=np.float64)
+        lengths = np.where(own.any(axis=1), lengths_of(own), 0.0).tolist()
+        if not np.isfinite(lengths).all():
+            raise InputError("rows have values near the largest number there is, so that their lengths are beyond it")
         notes = [{"length": length, "payload": each} for length, each in zip(lengths, payload_list, strict=True)]
-        self.store.put(model.ids_.values[positions].tolist(), self._stored_form(P), notes)
+        return model.ids_.values[positions].tolist(), self._stored_form(P), notes
 
     @property
     def balanced(self) -> bool:

@@ -15,6 +15,7 @@ from simcomplete.stores._store import VectorStore
 
 SPARE = 16  # found beyond k, so that rounding in float32 seldom decides who is among the k
 ROUNDING = 2.0**-24
+SMALLEST, LARGEST = 1e-140, 1e140  # lengths between which squares are computed as they are
 RowsAt = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 
 
@@ -93,6 +94,16 @@ class StoreFinder:
 
 
 def lengths_of(P: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Lengths of rows, 1 in the place of 0."""
-    length = np.sqrt(np.sum(P * P, axis=1))
+    """Lengths of rows, 1 in the place of 0; inf only where the length itself is beyond float64.
+
+    Examples
+    --------
+    >>> lengths_of(np.array([[3.0, 4.0], [0.0, 0.0], [3e200, 4e200]]))
+    array([5.e+000, 1.e+000, 5.e+200])
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        length = np.sqrt(np.sum(P * P, axis=1))
+        for row in np.flatnonzero(~((length > SMALLEST) & (length < LARGEST))):  # whose squares leave float64
+            most = float(np.abs(P[row]).max())
+            length[row] = most * np.sqrt(np.sum((P[row] / most) ** 2)) if most > 0 else 0.0
     return np.where(length > 0, length, 1.0)

@@ -31,6 +31,8 @@ class LanceStore(VectorStore):
     >>> store.put(["a"], [[1.0, 0.0]], payloads=[{"name": "Anna"}])  # doctest: +SKIP
     """
 
+    _failures = (OSError, RuntimeError)
+
     def __init__(self, path: str | Path, table: str = "simcomplete") -> None:
         lancedb = optional("lancedb", extra="lancedb", purpose="a store in LanceDB")
         self._arrow = optional("pyarrow", extra="lancedb", purpose="a store in LanceDB")

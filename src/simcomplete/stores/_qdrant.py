@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Any
 from uuid import UUID, uuid5
@@ -40,6 +41,8 @@ class QdrantStore(VectorStore):
     >>> store = QdrantStore(":memory:")  # doctest: +SKIP
     >>> store.put(["a"], [[1.0, 0.0]], payloads=[{"name": "Anna"}])  # doctest: +SKIP
     """
+
+    _failures = (OSError, RuntimeError, sqlite3.Error)  # of local mode
 
     def __init__(
         self, location: str = ":memory:", collection: str = "simcomplete", *, exact: bool = True, **settings: Any

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import threading
 from collections.abc import Iterable
@@ -42,6 +43,8 @@ class SqliteStore(VectorStore):
     ([{'name': 'Anna'}], 1, 1)
     >>> store.close()
     """
+
+    _failures = (sqlite3.Error,)
 
     def __init__(self, path: str | Path = ":memory:") -> None:
         self.path = str(path)
@@ -90,7 +93,8 @@ class SqliteStore(VectorStore):
                 )
                 self._base.execute("COMMIT")
             except BaseException:
-                self._base.execute("ROLLBACK")
+                with contextlib.suppress(sqlite3.Error):  # which has done so itself, if the disk is full
+                    self._base.execute("ROLLBACK")
                 raise
 
     def _delete(self, keys: list[str]) -> int:
@@ -100,7 +104,8 @@ class SqliteStore(VectorStore):
                 gone = self._base.executemany("DELETE FROM vectors WHERE id = ?", [(key,) for key in keys]).rowcount
                 self._base.execute("COMMIT")
             except BaseException:
-                self._base.execute("ROLLBACK")
+                with contextlib.suppress(sqlite3.Error):  # which has done so itself, if the disk is full
+                    self._base.execute("ROLLBACK")
                 raise
             return int(gone)
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import reprlib
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._result.search import check_k
 from simcomplete._rows.ids import RowId, checked_id, id_key, id_of_key
+from simcomplete._rows.payloads import payload_text, read_payload
 from simcomplete._rows.validate import as_array
-from simcomplete.errors import InputError
+from simcomplete.errors import InputError, SimcompleteError, StoreError
 
 LARGEST = float(np.finfo(np.float32).max)  # that every engine can hold
 
@@ -48,6 +49,7 @@ class VectorStore(ABC):
     """
 
     exact: bool = True
+    _failures: ClassVar[tuple[type[Exception], ...]] = ()  # of the engine, such as a full disk: they become StoreErrors
 
     def put(self, ids: Iterable[Any], vectors: Any, payloads: Sequence[Any] | None = None) -> None:
         """Add rows, or replace those that have the same ids.
@@ -61,6 +63,15 @@ class VectorStore(ABC):
         payloads : sequence, optional
             A payload for each row, such as a dict; None for none.
         """
+        with self._engine():
+            keys, V, texts = self._checked(ids, vectors, payloads)
+            if keys:
+                self._put(keys, V, texts)
+
+    def _checked(
+        self, ids: Iterable[Any], vectors: Any, payloads: Sequence[Any] | None
+    ) -> tuple[list[str], NDArray[np.float64], list[str | None]]:
+        """What `put` writes, or the error that it raises."""
         keys = _keys(ids)
         V = _vectors(vectors, "vectors")
         payload_list = [None] * len(keys) if payloads is None else list(payloads)
@@ -68,13 +79,13 @@ class VectorStore(ABC):
             raise InputError(
                 f"{len(keys)} ids, {len(V)} vectors and {len(payload_list)} payloads: give one of each for a row"
             )
-        texts = [_payload_text(payload) for payload in payload_list]
+        texts = [payload_text(payload) for payload in payload_list]
         [(most, times)] = Counter(keys).most_common(1) or [("", 1)]
         if times > 1:
             raise InputError(f"id {reprlib.repr(most)} is given to {times} rows; give every row an id of its own")
         if keys:
             self._check_width(V)
-            self._put(keys, V, texts)
+        return keys, V, texts
 
     def delete(self, ids: Iterable[Any]) -> int:
         """Remove rows; ids that do not exist are ignored.
@@ -85,7 +96,8 @@ class VectorStore(ABC):
             How many were there.
         """
         keys = list(dict.fromkeys(_keys(ids)))
-        return self._delete(keys) if keys and self.width is not None else 0
+        with self._engine():
+            return self._delete(keys) if keys and self.width is not None else 0
 
     def search(self, vectors: Any, k: int) -> Hits:
         """Find the rows with the largest inner products.
@@ -103,10 +115,11 @@ class VectorStore(ABC):
             `ids` and `scores` for every query, best first. Scores have the precision of the engine.
         """
         k, Q = check_k(k), _vectors(vectors, "queries")
-        if self.width is None or not len(Q):
-            return Hits([[] for _ in Q], [[] for _ in Q])
-        self._check_width(Q)
-        found = self._search(Q, k)
+        with self._engine():
+            if self.width is None or not len(Q):
+                return Hits([[] for _ in Q], [[] for _ in Q])
+            self._check_width(Q)
+            found = self._search(Q, k)
         return Hits(
             [[id_of_key(key) for key, _ in row] for row in found], [[score for _, score in row] for row in found]
         )
@@ -120,23 +133,26 @@ class VectorStore(ABC):
             Where an id is not there.
         """
         keys = _keys(ids)
-        if not keys:
-            return Records(np.zeros((0, self.width or 0)), [])
-        found = self._get(list(dict.fromkeys(keys))) if self.width is not None else {}
+        with self._engine():
+            if not keys:
+                return Records(np.zeros((0, self.width or 0)), [])
+            found = self._get(list(dict.fromkeys(keys))) if self.width is not None else {}
         for key in keys:
             if key not in found:
                 raise InputError(f"there is no row with the id {reprlib.repr(id_of_key(key))} in the store")
         vectors = np.stack([found[key][0] for key in keys]).astype(np.float64)
         texts = [found[key][1] for key in keys]
-        return Records(vectors, [None if text is None else json.loads(text) for text in texts])
+        return Records(vectors, [read_payload(text) for text in texts])
 
     def count(self) -> int:
         """How many rows there are."""
-        return self._count() if self.width is not None else 0
+        with self._engine():
+            return self._count() if self.width is not None else 0
 
     def ids(self) -> Iterator[RowId]:
         """All ids, in no particular order."""
-        return map(id_of_key, self._keys()) if self.width is not None else iter(())
+        with self._engine():
+            return map(id_of_key, self._keys()) if self.width is not None else iter(())
 
     def close(self) -> None:  # noqa: B027, because many have nothing to close
         """Close connections and files."""
@@ -170,6 +186,16 @@ class VectorStore(ABC):
     @abstractmethod
     def _keys(self) -> Iterable[str]: ...
 
+    @contextlib.contextmanager
+    def _engine(self) -> Iterator[None]:
+        """What goes wrong in the engine, as an error of ours."""
+        try:
+            yield
+        except SimcompleteError:
+            raise
+        except self._failures as error:
+            raise StoreError(f"{type(self).__name__} cannot be used: {' '.join(str(error).split())[:300]}") from error
+
     def _check_width(self, V: NDArray[Any]) -> None:
         if self.width is not None and V.shape[1] != self.width:
             raise InputError(f"vectors have {V.shape[1]} entries and those of the store {self.width}")
@@ -194,12 +220,3 @@ def _vectors(given: Any, name: str) -> NDArray[np.float64]:
     if len(V) and float(np.abs(V).max()) > LARGEST:
         raise InputError(f"{name} hold values beyond float32 (3e38), in which engines compute; scale them")
     return V
-
-
-def _payload_text(payload: Any) -> str | None:
-    if payload is None:
-        return None
-    try:
-        return json.dumps(payload, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"payload {reprlib.repr(payload)} cannot be written as JSON: {error}") from error

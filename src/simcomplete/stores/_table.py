@@ -39,7 +39,8 @@ class StoredRows(RowTable):
         if not len(positions):
             return np.zeros((0, self.d))
         found = self.store.get(self.ids[positions].tolist())
-        lengths = np.array([note["length"] for note in found.payloads])
+        # As floats: where a database writes 1e300 as a whole number, it comes back as one that NumPy has no type for.
+        lengths = np.array([float(note["length"]) for note in found.payloads])
         return np.asarray(found.vectors * lengths[:, None])
 
 

@@ -14,6 +14,7 @@ from simcomplete._posterior.shared.rows import RESOLUTION, unit_rows
 from simcomplete._rows import narrow
 from simcomplete._rows.narrow import NarrowRows
 from simcomplete._rows.table import HeldRows
+from simcomplete._rows.xp import top_k
 from simcomplete.estimators import PosteriorCompleter
 
 
@@ -99,3 +100,39 @@ def test_only_many_rows_of_moderate_width_are_narrowed(monkeypatch, few, widest,
     monkeypatch.setattr(neighbours, "FEW_VALUES", few)
     monkeypatch.setattr(neighbours, "WIDEST", widest)
     assert KeptRows(np.ones((10, 2))).many is narrowed
+
+
+@settings(max_examples=60, **EVERY)
+@given(kind=st.sampled_from(KINDS), seed=st.integers(0, 2**32 - 1))
+def test_one_vector_among_few_wide_rows_reads_an_outline(kind, seed, monkeypatch):
+    """Whatever the outline leaves, the rows found and their order are those of all products, each summed by itself."""
+    monkeypatch.setattr(neighbours, "WIDE", 1)
+    monkeypatch.setattr(narrow, "DIRECTIONS", 3)
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(32, 300)), int(rng.integers(1, 40))
+    kept = KeptRows(unit_rows(some_rows(kind, rng, n, d)))
+    k = int(rng.integers(1, n // 16 + 1))
+    u = rng.uniform(0, 1) * kept.unit[:1] if seed % 3 else rng.normal(size=(1, d)) / d
+    ids, scores = kept.nearest(u, k, (-1.0, 1.0))
+    exact = narrow.exact_products(kept.unit, u[0]).clip(-1, 1)
+    np.testing.assert_allclose(scores[0], np.sort(exact)[::-1][:k], atol=1e-14)
+    np.testing.assert_allclose(exact[ids[0]], scores[0], atol=1e-14)
+    assert "outline" in kept.__dict__ and len(set(ids[0])) == k
+    some = kept.outline.nearest_to_one(kept.unit, u, k, (-1.0, 1.0))
+    if some is not None:
+        np.testing.assert_array_equal(some[0][0], np.argsort(-exact, kind="stable")[:k])
+
+
+def test_a_single_query_of_wide_rows_compares_a_few_of_them(monkeypatch):
+    """At 640 x 256, of which the outline leaves at most a quarter, all products are never computed."""
+    rng = np.random.default_rng(2)
+    P = rng.random((640, 4)) @ rng.random((4, 256)) + 0.01 * rng.random((640, 256))
+    q = np.where(rng.random((1, 256)) < 0.8, np.nan, P[:1] + 0.01)
+    model = PosteriorCompleter(effort="fast").fit(P)
+    together = model.search(np.concatenate([q, q, q, q]), 5)
+    monkeypatch.setattr(
+        neighbours, "top_k", lambda scores, k: pytest.fail("all were compared") if k == 5 else top_k(scores, k)
+    )
+    alone = model.search(q, 5)
+    np.testing.assert_array_equal(alone.ids[0], together.ids[0])
+    np.testing.assert_allclose(alone.scores[0], together.scores[0], atol=1e-14)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from simcomplete._posterior.shared.rows import RESOLUTION, distinct_masks, unit_rows
 from simcomplete._rows.budget import available_bytes, row_blocks
-from simcomplete._rows.narrow import WIDEST, NarrowRows
+from simcomplete._rows.narrow import CLEAR, WIDE, WIDEST, NarrowRows, Outline
 from simcomplete._rows.table import RowTable
 from simcomplete._rows.xp import Array, is_numpy, like, namespace, to_numpy, top_k
 from simcomplete._types import Mask, Matrix
@@ -66,6 +66,26 @@ class KeptRows:
     def narrow(self) -> NarrowRows:
         """The rows in float32."""
         return NarrowRows.of(self.unit)
+
+    @cached_property
+    def outline(self) -> Outline:
+        """The rows along a few directions."""
+        return self.narrow.outline if self.many else Outline.of(self.unit)
+
+    def has_outline(self, k: int = 1) -> bool:
+        """Whether rows are wide, and many beside the k that are searched for."""
+        n, d = self.unit.shape
+        return WIDE <= d <= WIDEST and k * CLEAR <= n
+
+    def nearest(self, u: Matrix, k: int, limits: tuple[float, float]) -> tuple[NDArray[np.int64], Matrix] | None:
+        """The `k` rows with the largest products with vectors, clipped; None where all are to be compared by block."""
+        if self.many:
+            return self.narrow.nearest(u, k, limits)
+        if len(u) > 1:
+            return None
+        found = self.outline.nearest_to_one(self.unit, u, k, limits) if self.has_outline(k) else None
+        # Few candidates: what shares them out would take longer than the product.
+        return top_k((u @ self.unit.T).clip(*limits), k) if found is None else found
 
     @cached_property
     def columns(self) -> Matrix:

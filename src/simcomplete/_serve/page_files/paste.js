@@ -35,16 +35,18 @@ function unquoted(cell) {
 }
 
 function byName(head, row, names, decimalComma) {
-  const place = new Map(names.map((name, i) => [name.trim().toLowerCase(), i]));
-  const values = names.map(() => null);
-  let known = 0;
+  const exact = names.map((name) => name.trim()), lower = exact.map((name) => name.toLowerCase());
+  const values = names.map(() => null), given = new Set();
   head.forEach((name, j) => {
-    const i = place.get(name.toLowerCase());
-    if (i === undefined) return; // a column of something else, such as a label
-    known += 1;
+    // Names may differ in nothing but capitals; then only the same capitals are the same name.
+    const alike = lower.filter((other) => other === name.toLowerCase()).length === 1;
+    const i = exact.includes(name) ? exact.indexOf(name) : alike ? lower.indexOf(name.toLowerCase()) : -1;
+    if (i < 0) return; // a column of something else, such as a label
+    if (given.has(i)) throw new PasteError(`${short(names[i])} was pasted more than once.`);
+    given.add(i);
     values[i] = number(row[j] ?? "", decimalComma, names[i]);
   });
-  if (!known) throw new PasteError(`No feature is called “${short(head[0])}” or as the other names that were pasted.`);
+  if (!given.size) throw new PasteError(`No feature is called “${short(head[0])}” or as the other names that were pasted.`);
   return values;
 }
 
@@ -55,7 +57,7 @@ export function isNumber(cell, decimalComma = true) {
 
 // A number, or null for a cell that is empty or says that a value is missing.
 export function number(cell, decimalComma = true, name = "") {
-  const plain = cell.trim();
+  const plain = cell.trim().replace(/^\u2212/, "-"); // the minus sign of typeset tables
   if (MISSING.has(plain.toLowerCase())) return null;
   if (!isNumber(plain, decimalComma)) throw new PasteError(`“${short(plain)}”${name ? ` for ${short(name)}` : ""} is no number.`);
   return Number(decimalComma ? plain.replace(",", ".") : plain);
