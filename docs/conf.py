@@ -59,7 +59,7 @@ numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
 html_theme = "furo"
-pygments_dark_style = "a11y-high-contrast-dark"  # the theme's own underlines modules, as if they were links
+pygments_dark_style = "github-dark"  # the theme's own underlines modules, as if they were links
 html_title = f"simcomplete {version}"
 templates_path = ["_templates"]
 html_static_path = ["_static"]

@@ -13,7 +13,6 @@ from simcomplete._report import demo, figures
 
 SHOWN = 6
 SHAPE = (8, 8)
-HIDDEN = "#f0a030"  # the colour that the page of `simcomplete demo` gives to hidden pixels
 
 
 def main(target: Path, **settings: int) -> None:
@@ -50,7 +49,7 @@ def queries(target: Path, candidates: int = 1000, number: int = 200) -> None:
         at = ids[i, 0]
         for axis, pixels in zip(column, (Q[i], P[at], truth[i]), strict=True):
             axis.imshow(pixels.reshape(SHAPE), cmap="gray_r", vmin=0, vmax=16)
-            axis.set_facecolor(HIDDEN)
+            axis.set_facecolor([part / 255 for part in figures.HIDDEN])
             axis.set(xticks=[], yticks=[])
         true = P[at] @ truth[i] / np.linalg.norm(P[at]) / np.linalg.norm(truth[i])
         column[1].set_xlabel(f"{scores[i, 0]:.2f}\n({low[i, at]:.2f} to {high[i, at]:.2f})", fontsize=10)

@@ -38,11 +38,11 @@ for rate in rates:
         seen = sc.masks.random(X, missing=rate, random_state=seed)
         scaled = StandardScaler().fit_transform(sc.masks.apply(X, seen))
         by_mean = pairwise.cosine_similarity(SimpleImputer().fit_transform(scaled))
-        completed = sc.complete(scaled).similarity()
-        found.append([clustered(S) for S in (by_mean, sc.overlap_similarity(scaled), completed)])
+        matrices = by_mean, sc.overlap_similarity(scaled), sc.complete(scaled).similarity()
+        found.append([clustered(S) for S in matrices])
     scores.append(np.mean(found, axis=0))
-    latest = ", ".join(f"{name} {score:.2f}" for name, score in zip(names, scores[-1], strict=True))
-    print(f"{rate:3.0%} missing: {latest}")
+    latest = zip(names, scores[-1], strict=True)
+    print(f"{rate:3.0%} missing:", ", ".join(f"{name} {score:.2f}" for name, score in latest))
 
 # %%
 # On average over five masks, clusters of completed similarities agree best with the true kinds at every rate.

@@ -1,6 +1,7 @@
 """Links from inherited methods and from properties to their source, which viewcode looks for in the class alone."""
 
 import importlib
+import inspect
 from collections import defaultdict
 
 from sphinx.pycode import ModuleAnalyzer
@@ -10,7 +11,7 @@ INHERITED = defaultdict(dict)
 
 
 def defining_module(app, modname, fullname):
-    """Return the module of the class that defines a member, and remember under which name; None for anything else."""
+    """Return the module that defines a member of a class, and remember under which name; None for anything else."""
     if not modname or "." not in fullname:
         return None
     path, member = fullname.rsplit(".", 1)
@@ -19,8 +20,14 @@ def defining_module(app, modname, fullname):
         owner = getattr(owner, name, None)
     for one in getattr(owner, "__mro__", ()):
         if member in vars(one):
-            INHERITED[one.__module__][fullname] = f"{one.__qualname__}.{member}"
-            return one.__module__
+            found = vars(one)[member]
+            # Of a property the function behind it; some methods are functions of another module.
+            function = inspect.unwrap(getattr(found, "fget", None) or getattr(found, "func", None) or found)
+            module = getattr(function, "__module__", None) or one.__module__
+            if not module.startswith("simcomplete."):
+                return None
+            INHERITED[module][fullname] = getattr(function, "__qualname__", f"{one.__qualname__}.{member}")
+            return module
     return None
 
 
