@@ -32,10 +32,13 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
     "sphinx_copybutton",
+    "code_blocks",
     "glossary_links",
     "mathml",
     "plain_docstrings",
+    "reference_members",
     "repository_links",
+    "source_links",
 ]
 root_doc = "index"
 exclude_patterns = ["_build", "_ext", "gallery/README.rst", "sg_execution_times.rst", "**/sg_execution_times.rst"]
@@ -56,6 +59,7 @@ numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
 html_theme = "furo"
+pygments_dark_style = "github-dark"  # the theme's own underlines modules, as if they were links
 html_title = f"simcomplete {version}"
 templates_path = ["_templates"]
 html_static_path = ["_static"]

@@ -2,8 +2,9 @@
 Choose a method on your own data
 ================================
 
-No method is the best on all data. By default, ``sc.complete`` hides known values of your candidates, measures how well
-several methods recover the similarities, and uses the best. ``done.election`` has the results of this comparison.
+Which method has the smallest error on your data, for which the true similarities are unknown? By default,
+``sc.complete`` hides known values of your candidates, measures how well several methods recover the similarities, and
+uses the best. ``done.election`` has the results of this comparison.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +17,8 @@ data = {"digits": load_digits().data, "breast_cancer": scale(load_breast_cancer(
 
 # %%
 # The relative squared error of a method is its squared error divided by that of ``overlap``, which compares only the
-# features that both rows have. Below 1, a method improves on ``overlap``.
+# features that both rows have. Below 1, a method improves on ``overlap``. Here ``posterior`` (orange) is chosen for
+# both data sets, and ``mean`` is worse than no completion.
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.4))
 for axis, (name, X) in zip(axes, data.items(), strict=True):
     P, Q = X[:400], X[400:500]

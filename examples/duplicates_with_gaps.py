@@ -30,11 +30,12 @@ print(f"{len(found.pairs)} pairs found, {right} of the {len(true_pairs)} true pa
 print(f"their smallest probability: {found.probability.min():.3f}")
 
 # %%
-# In the most probable pair, the values are equal wherever both are known. The histogram shows the probabilities of all
-# pairs above 0.01.
+# In the most probable pair, the values are equal wherever both are known. Some of its fields:
 a, b = found.pairs[int(np.argmax(found.probability))]
-print(table.iloc[[a, b], :6].T.round(3).to_string())
+print(table.iloc[[a, b], :8].T.round(3).to_string())
 
+# %%
+# The histogram shows the probabilities of all pairs above 0.01.
 everything = sc.duplicates(table.to_numpy(), above=0.01)
 truth = np.array([(int(a), int(b)) in true_pairs for a, b in everything.pairs], bool)
 groups = [everything.probability[truth], everything.probability[~truth]]

@@ -48,6 +48,6 @@ ends = low[row, order], high[row, order]
 right.vlines(range(1, 11), *ends, linewidth=5, alpha=0.4, label="90 % interval")
 right.plot(range(1, 11), estimate[row, order], "o", label="estimate")
 right.plot(range(1, 11), exact[row, order], "kx", label="truth")
-right.set(xlabel="rank", ylabel="similarity")
-right.legend()
+right.set(xlabel="rank", ylabel="similarity", ylim=(0.8, 1))
+right.legend(loc="lower center", ncols=3, fontsize="small")
 figure.tight_layout()

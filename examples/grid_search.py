@@ -39,7 +39,7 @@ for penalty in POWERS:
     own = known.cv_results_["param_penalty"] == penalty
     plt.plot(RANKS, -scores[own], "o-", label=f"penalty {penalty:g}")
 plt.gca().set(xlabel="rank", ylabel="relative squared error", yscale="log")
-plt.legend(loc="center right")
+plt.legend(loc=6, bbox_to_anchor=(1, 0.5))
 plt.tight_layout()
 
 # %%

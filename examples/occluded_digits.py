@@ -32,9 +32,9 @@ for name, result in (("visible pixels only", overlap), ("posterior", done)):
     print(f"{name:<20} {share:.1%} of the true ten nearest")
 
 # %%
-# For six of the queries: the picture as given, as filled in, and complete, and the nearest candidate by each method.
+# The first six queries: each picture as given, as filled in, and complete, and the nearest candidate by each method.
 filled = done.imputed()[len(P) :]
-columns = ["given", "filled in", "complete", "nearest: visible", "nearest: posterior"]
+columns = ["given", "filled in", "complete", "nearest by\npixels", "nearest by\nposterior"]
 figure, axes = plt.subplots(6, 5, figsize=(7, 8))
 for i, row in enumerate(axes):
     neighbours = [P[result.search(k=1).ids[i, 0]] for result in (overlap, done)]

@@ -3,7 +3,8 @@ A million rows on a laptop
 ==========================
 
 Candidates need not fit into memory: pass the path of their file, and the rows are read block by block. This example has
-20,000 rows so that it runs in seconds. With ``ROWS = 1_000_000``, ``sc.complete`` needs no more memory for its blocks.
+20,000 rows so that it runs in seconds. With ``ROWS = 1_000_000``, the blocks are no larger, at most 100 MB. Only the
+check of the result at the end, which compares all rows, needs more memory.
 """
 
 import tempfile

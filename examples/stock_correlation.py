@@ -42,7 +42,7 @@ def error(matrix):
 
 matrices = {"truth": truth, "pandas' corr()": pairwise}
 matrices |= {"repaired": repair.matrix, "sc.correlation": estimate.matrix}
-figure, axes = plt.subplots(1, 4, figsize=(11, 3.2), sharey=True)
+figure, axes = plt.subplots(1, 4, figsize=(10, 3), layout="constrained")
 for axis, (name, matrix) in zip(axes, matrices.items(), strict=True):
     image = axis.imshow(np.asarray(matrix), cmap="RdBu_r", vmin=-1, vmax=1)
     axis.set(title=f"{name}\nerror {error(matrix):.3f}", xticks=[], yticks=[])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import shutil
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 GOLDEN = Path(__file__).parent / "golden"
+DOCS = Path(__file__).parent.parent / "docs"
 
 
 def pytest_addoption(parser):
@@ -43,6 +45,21 @@ def browser():
         made = driver.chromium.launch(executable_path=found, args=flags)
         yield made
         made.close()
+
+
+@pytest.fixture(scope="session")
+def site_extension():
+    """Load an extension of the site by name; skipped where the site cannot be built."""
+
+    def load(name):
+        for needed in ("docutils", "sphinx", "latex2mathml"):
+            pytest.importorskip(needed, reason="what the site is made with (extra `docs`)")
+        spec = importlib.util.spec_from_file_location(name, DOCS / "_ext" / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
 
 
 @pytest.fixture(scope="session")

@@ -151,10 +151,12 @@ def test_links_lead_somewhere(document):
             assert ((ROOT / document).parent / target).exists(), target
 
 
-def test_the_picture_can_be_drawn_again(tmp_path, monkeypatch):
+def test_the_pictures_can_be_drawn_again(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
     import picture
 
-    picture.main(tmp_path / "p.png", candidates=40, queries=10)
-    for file in (tmp_path / "p.png", ROOT / "docs" / "spectrum.png"):
+    picture.main(tmp_path / "spectrum.png", candidates=40, queries=10)
+    picture.queries(tmp_path / "queries.png", candidates=60, number=10)
+    for file in (folder / f"{name}.png" for folder in (tmp_path, ROOT / "docs") for name in ("spectrum", "queries")):
+        assert f"docs/{file.name}" in README
         assert file.read_bytes().startswith(b"\x89PNG")

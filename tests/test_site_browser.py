@@ -3,7 +3,6 @@
 Skipped, with the reason, where the site was not built (`make docs`) or no browser can be driven.
 """
 
-import importlib.util
 import re
 from pathlib import Path
 
@@ -26,6 +25,13 @@ UNCLEAR = """(() => {
     return wrong.concat(mute.filter(one => !one.closest(".sphx-glr-thumbcontainer")).map(one => one.src));
 })()"""
 
+# Addresses, defaults that cannot be written, and docstrings that say nothing.
+NOT_FOR_READERS = (" object at 0x", "=<factory>", "=<built-in", "Alias for field number")
+# Functions and methods of the package without a link to their source; scikit-learn's own are left out.
+WITHOUT_SOURCE = """[...document.querySelectorAll("dl.py:is(.function, .method, .class, .exception) > dt.sig")]
+    .filter(one => !one.querySelector(".viewcode-link") && !/(get_feature_names_out|set_callbacks)$/.test(one.id))
+    .map(one => one.id + " has no link to its source")"""
+
 
 def problems(page, name, width):
     """What a reader would find wrong with the page that is open."""
@@ -34,8 +40,10 @@ def problems(page, name, width):
         yield "it scrolls sideways"
     if name.parts[0] != "_modules":
         yield from page.evaluate(UNCLEAR)
-        if " object at 0x" in page.inner_text("body"):
-            yield "it shows the address of an object"
+        text = page.inner_text("body")
+        yield from (f"it shows {sign}" for sign in NOT_FOR_READERS if sign in text)
+        if name.parts[:2] == ("reference", "generated"):
+            yield from page.evaluate(WITHOUT_SOURCE)
         if width >= 1280:
             yield from page.evaluate(CUT)
 
@@ -52,17 +60,8 @@ UNLINKED = """words => words.filter(([word, pattern]) => {
 }).map(([word]) => word)"""
 
 
-def glossary_words():
-    """The words that the site links, with their patterns; those of the extension itself."""
-    spec = importlib.util.spec_from_file_location("glossary_links", SITE.parent / "docs" / "_ext" / "glossary_links.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return list(module.WORDS.items())
-
-
-def test_every_page_links_the_words_of_the_glossary(browser):
-    pytest.importorskip("docutils", reason="what the site is made with (extra `docs`)")
-    words = glossary_words()
+def test_every_page_links_the_words_of_the_glossary(browser, site_extension):
+    words = list(site_extension("glossary_links").WORDS.items())
     assert len(words) == 7
     page = browser.new_page()
     missing = {}

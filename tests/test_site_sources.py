@@ -1,7 +1,7 @@
 """The sources of the site: every public name is in its reference, every page is reachable, its examples run."""
 
 import ast
-import importlib.util
+import importlib
 import re
 from pathlib import Path
 
@@ -153,14 +153,16 @@ def test_code_of_pages_fits_its_boxes():
         (r"x \sim y", '<mo lspace="0.278em" rspace="0.278em">&#x0223C;</mo>'),
         (r"U \operatorname{diag}(w)", '<mi>U</mi><mo lspace="0.167em" rspace="0">diag</mo>'),
         (r"z = \max x", '<mo lspace="0" rspace="0.167em">max</mo>'),
+        (r"a / b", '<mi>a</mi><mo lspace="0" rspace="0">/</mo><mi>b</mi>'),
         (r"|z|", '<mo stretchy="false" lspace="0" rspace="0">|</mo><mi>z</mi>'),
         (r"\alpha \le 1", "<mi>&#x003B1;</mi><mo>"),
     ],
 )
-def test_operators_of_formulae_have_their_space(latex, written):
-    pytest.importorskip("latex2mathml", reason="what formulae are made with (extra `docs`)")
-    pytest.importorskip("docutils", reason="what the site is made with (extra `docs`)")
-    spec = importlib.util.spec_from_file_location("mathml", DOCS / "_ext" / "mathml.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    assert written in module.mathml(latex, "inline")
+def test_operators_of_formulae_have_their_space(latex, written, site_extension):
+    assert written in site_extension("mathml").mathml(latex, "inline")
+
+
+def test_titles_of_methods_say_what_they_compute():
+    for method in sc.methods():
+        title = (DOCS / "methods" / f"{method.name}.md").read_text(encoding="utf-8").splitlines()[0]
+        assert re.fullmatch(rf"# {method.name}: \w[\w -]+", title), title

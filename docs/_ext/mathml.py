@@ -35,6 +35,8 @@ def mathml(text, display):
     text = NAMED.sub(named, IDENTIFIER.sub(relation, convert(text, display=display)))
     # The bars of a norm have the height of letters, and those of an absolute value no space.
     text = text.replace("<mo>&#x02016;</mo>", '<mo stretchy="false">&#x02016;</mo>')
+    # A slash has no space, as in LaTeX.
+    text = text.replace("<mo>&#x0002F;</mo>", '<mo lspace="0" rspace="0">/</mo>')
     return text.replace('<mo stretchy="false">&#x0007C;</mo>', '<mo stretchy="false" lspace="0" rspace="0">|</mo>')
 
 

@@ -2,6 +2,8 @@
 
 import re
 
+PARAMETERS = re.compile(r"(\s*)- ([\w, ]+): (\w+=.*)")
+CONTINUED = re.compile(r"\s*\w+=")
 MARKUP = re.compile(r"(?<!\\)\||(?<=\w)_(?=\W|$)|(?<![\w*])\*(?=[^*\s])")
 
 
@@ -11,8 +13,21 @@ def escaped(line):
     return "".join(part if at % 2 else MARKUP.sub(r"\\\g<0>", part) for at, part in enumerate(parts))
 
 
+def with_code(lines):
+    """Return lines in which the parameters of methods, "- lr: eps=0.001" over one line or more, are code."""
+    made = []
+    for line in lines:
+        listed = PARAMETERS.match(line)
+        if made and made[-1].lstrip().startswith("- ") and made[-1].endswith("``") and CONTINUED.match(line):
+            made[-1] = f"{made[-1][:-2]} {line.strip()}``"
+        else:
+            made.append(f"{listed[1]}- {listed[2]}: ``{listed[3]}``" if listed else line)
+    return made
+
+
 def on_docstring(app, what, name, obj, options, lines):
     """Escape a docstring's prose; examples stay as they are."""
+    lines[:] = with_code(lines)
     in_example = False
     for at, line in enumerate(lines):
         in_example = line.lstrip().startswith(">>>") or (in_example and bool(line.strip()))

@@ -38,7 +38,7 @@ class Probabilities:
         return self
 
     def interval_between(self: Any, level: float, rows: Any, cols: Any) -> tuple[Any, Any]:
-        """Return two quantiles of each pair, with probability `level` between them, for resolved rows and columns."""
+        """Return two quantiles of each pair, with probability `level` between them; rows and columns are positions."""
         ends = np.array([(1 - level) / 2, (1 + level) / 2])
         both = [
             [_shifted(pairs, z[:, 0]), _shifted(pairs, z[:, 1])] for pairs, z in pair_blocks(self, rows, cols, ends)

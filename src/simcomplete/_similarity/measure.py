@@ -36,7 +36,7 @@ PLAIN = Measure()  # the cosine
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the similarities stand on: how many pairs, and which rows, had nothing to compare."""
+    """How many pairs, and which rows, had no common features to compare."""
 
     pairs: int
     pairs_without: int

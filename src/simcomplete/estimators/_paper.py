@@ -94,7 +94,7 @@ class SMCNN(_Paper):
     step : float or {"safe", "backtracking", "paper"}, optional
         Of "descent", gamma of the paper; None means "safe".
     max_iter, tol, start_scale, time_limit : int, float, float or "auto", float, optional
-        Of "descent" and "lbfgs": most iterations (None means 10 000), the gradient to stop at (1e-7), the size of the
+        Of "descent" and "lbfgs": most iterations (None means 10,000), the gradient to stop at (1e-7), the size of the
         random start ("auto"), and seconds (no limit). They raise an error with the exact solver, which does not use
         them.
     start : array of shape (n_samples, rank), optional

@@ -74,7 +74,7 @@ class PosteriorCompleter(
     mechanism : {"auto", "random"}
         If every row is incomplete: whether values may be missing because of their size, which is tested on the data.
     copies : bool, optional
-        Whether rows may be copies of candidates; when left out they may, unless metric="pearson".
+        Whether rows may be copies of candidates; when left out they may, unless ``metric="pearson"``.
     prior : float or three floats, optional
         Share of rows that are copies, or of exact, near and rough copies; few when left out.
     random_state : int, Generator or None

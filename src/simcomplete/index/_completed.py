@@ -31,7 +31,7 @@ def nearest(
     absent: NDArray[np.int64] | None = None,
     progress: bool | None = None,
 ) -> Neighbours:
-    """Find the `k` candidates most similar to each row, as `search.nearest` does, through an index."""
+    """Find the `k` candidates most similar to each row of a completed matrix through an index."""
     if isinstance(index, str):
         index = over(S, candidates, kind_of(index), progress=progress)
     elif index.rows.fingerprint() != indexable(S, candidates).fingerprint():
@@ -60,7 +60,29 @@ def kind_of(name: str) -> Kind:
 
 
 def over(S: SymmetricMatrix, candidates: slice, kind: Kind = "flat", **settings: Any) -> VectorIndex:
-    """Build an index over the candidates of a completed matrix; settings as in `build`."""
+    """Build an index over the candidates of a completed matrix, for `Completion.search`.
+
+    Parameters
+    ----------
+    S : SymmetricMatrix
+        The attribute `matrix` of a completion.
+    candidates : slice
+        Its rows to search among.
+    kind, **settings
+        As in `build`.
+
+    Returns
+    -------
+    VectorIndex
+
+    Examples
+    --------
+    >>> import numpy as np, simcomplete as sc
+    >>> done = sc.complete(np.eye(3), [[0.0, 2.0, np.nan]], method="smcnn")
+    >>> built = sc.index.over(done.matrix, slice(0, done.n_candidates))
+    >>> done.search(k=1, index=built).ids
+    array([[1]])
+    """
     return build(indexable(S, candidates), kind, **settings)
 
 

@@ -94,7 +94,7 @@ class Convergence:
 
 
 def convergence(history: Any, optimum: float, *, step: Any = None) -> Convergence:
-    """Check a run of gradient descent against the paper's Theorem (theorem:convergence).
+    """Check a run of gradient descent against the paper's convergence theorem.
 
     With steps of at most 1/L, L a true Lipschitz constant (`corrected_constant` where |V_t| <= G), every step lowers
     the objective by at least step |grad|^2 / 2; summed, min_t |grad(V_t)|^2 <= 2 (F_0 - F*)/(step T). The paper
@@ -200,7 +200,7 @@ class ConvergenceCounterexample:
 
 
 def convergence_counterexample(iterations: int = 20) -> ConvergenceCounterexample:
-    """Run the paper's Algorithm 1 with its own step where its Theorem (theorem:convergence) fails.
+    """Run the paper's Algorithm 1 with its own step where its convergence theorem fails.
 
     S0 has the eigenvalue -1/2 along (1, 1, -1, -1)/2. From V = (1, 1, -1, -1)/4, |V|_F = G = 1/2, with weight 1/2:
     V V^T V = V/4, so grad = 4 (1/4 + 1/2) V + V = 4 V, the step is 1/(6/4 + 1/2) = 1/2, and V - 4 V/2 = -V. All in

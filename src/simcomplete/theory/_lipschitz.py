@@ -14,7 +14,7 @@ from simcomplete.theory._inputs import SLACK, extremes, factor, smcnn, symmetric
 
 
 def cubic_constant(G: float) -> float:
-    """Return 3 G^2, the Lipschitz constant of V -> V V^T V where |V| <= G: the paper's lemma:smooth_part, true.
+    """Return 3 G^2, the Lipschitz constant of V -> V V^T V where |V| <= G, as in the paper's lemma.
 
     The smallest possible, and G need only bound the spectral norm.
 
@@ -28,7 +28,7 @@ def cubic_constant(G: float) -> float:
 
 
 def printed_constant(G: float, weight: float) -> float:
-    """Return 12 G^2 + 2 weight, the gradient's Lipschitz constant as the paper's lemma:smooth prints it.
+    """Return 12 G^2 + 2 weight, the gradient's Lipschitz constant as the paper prints it.
 
     Its proof writes 2 S0 where the gradient has 4 S0, bounds it by G^2, and then drops it. The constant is right
     only where S0 has no negative eigenvalue and none above 3 G^2 + weight: see `sharp_constant`.
@@ -113,7 +113,7 @@ class GradientLipschitz:
 
 
 def gradient_lipschitz(S0: Any, V: Any, W: Any, *, weight: float, G: float | None = None) -> GradientLipschitz:
-    """Measure how fast the gradient changes from V to W: the paper's lemma:smooth_part and lemma:smooth.
+    """Measure how fast the gradient changes from V to W: the paper's two lemmas.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class LipschitzCounterexample:
 
 
 def lipschitz_counterexample() -> LipschitzCounterexample:
-    """Three samples on which the paper's lemma:smooth fails, even with its proof's assumption |S0|_2 <= G^2.
+    """Three samples on which the printed constant fails, even with its proof's assumption |S0|_2 <= G^2.
 
     Sample 2 is like both others, which are unlike each other; so S0 has an eigenvalue below 0, as overlap
     similarities of incomplete data have: w = 1 - 0.9 sqrt(2) = -0.27 with u = (1, -sqrt(2), 1)/2, beside

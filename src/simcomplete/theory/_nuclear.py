@@ -37,7 +37,7 @@ class NuclearNorm:
 
 
 def nuclear_norm_identity(V: Any) -> NuclearNorm:
-    """Compare |V V^T|_* with |V|_F^2: the paper's Lemma (lemma1) bounds one by the other, they are equal.
+    """Compare |V V^T|_* with |V|_F^2: the paper's Lemma 1 bounds one by the other; they are equal.
 
     V V^T is positive semi-definite, so its singular values are its eigenvalues and sum to trace(V V^T) = |V|_F^2,
     whatever V is. The surrogate penalty of SMCNN is therefore no relaxation: SMC_GD and SMCNN are one problem.

@@ -92,7 +92,7 @@ class GlobalOptimality:
 def global_optimality(
     S0: Any, V: Any, *, weight: float = 0.0, tolerance: float = 1e-6, rank_tolerance: float | None = None
 ) -> GlobalOptimality:
-    """Check the paper's Theorem (theorem:guarantee): rank(V) < r at the end of a descent means the global optimum.
+    """Check the paper's theorem that rank(V) < r at the end of a descent means the global optimum.
 
     f(S) = |S - S0|_F^2 + weight trace(S) is convex, so S = V V^T is optimal over all positive semi-definite matrices
     when M V = 0 and M is positive semi-definite, M the gradient of f. M V = 0 says that V is stationary. Where
@@ -182,7 +182,7 @@ class StationaryCounterexample:
 
 
 def stationary_counterexample() -> StationaryCounterexample:
-    """V = 0: stationary, of rank 0 < 1, and not optimal, against the paper's Theorem (theorem:guarantee).
+    """V = 0: stationary, of rank 0 < 1, and not optimal, against the paper's theorem.
 
     S0 has eigenvalues 1.5 and 0.5. At V = 0 the gradient 4 (V V^T - S0) V is 0 and the objective is |S0|_F^2 = 2.5;
     the optimum of rank 1 is 0.5^2 = 0.25. The curvature -4 * 1.5 = -6 along the top eigenvector shows this.

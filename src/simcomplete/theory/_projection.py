@@ -52,7 +52,7 @@ class Projection:
 
 
 def psd_projection(S0: Any, S_true: Any, *, rank: int | None = None, weight: float = 0.0) -> Projection:
-    """Compare the error of S0 with that of its completion: the paper's Theorem (theorem:RMSE).
+    """Compare the error of S0 with that of its completion: the paper's theorem on the error.
 
     The paper proves |S_hat - S*| <= |S0 - S*| for the Euclidean projection S_hat of S0 onto a closed convex set
     that holds the truth S*, and then takes the positive semi-definite matrices of rank at most r, which are not
@@ -144,7 +144,7 @@ class RankCounterexample:
 
 
 def rank_counterexample() -> RankCounterexample:
-    """Three by three similarities on which the paper's Theorem (theorem:RMSE) fails with a rank bound.
+    """Three by three similarities on which the paper's theorem on the error fails with a rank bound.
 
     S* = I and S0 = I with 0.1 between the first two samples: eigenvalues 1.1, 1, 0.9. With r = 1 the optimum is
     1.1 u u^T, u = (1, 1, 0)/sqrt(2), so the error is 0.1^2 + 1 + 1 = 2.01 where S0 had 2 * 0.1^2 = 0.02.

@@ -16,7 +16,7 @@ variant="paper"    the printed box, T times: W <- W - gamma 2 (W H^T - S0) H, th
 variant    "careful" or "paper"
 step       "paper": gamma, 0.001 as there; where it cannot settle the run ends with a warning and the best pair
 start      "paper": two (n, rank) arrays W and H to start from; else random
-max_iter   "paper": most iterations; 10 000 as in the paper
+max_iter   "paper": most iterations; 10,000 as in the paper
 tol        "paper": stop where the objective changes by less than this share of |S0|_F^2; 0 makes all iterations
 time_limit "paper": seconds for the iterations
 callback   "paper": ``callback(iteration, facts)`` after every one; something true ends the run

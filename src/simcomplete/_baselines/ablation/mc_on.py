@@ -13,7 +13,7 @@ variant="paper"    the printed box, T times: singular values Sigma -> max(Sigma,
 variant    "careful" or "paper"
 psd        "careful": whether the result must be positive semi-definite
 tau        "paper": the threshold, 1e-4; the paper gives none for this method
-max_iter   "paper": most iterations; 10 000 as in the paper, of which two are made
+max_iter   "paper": most iterations; 10,000 as in the paper, of which two are made
 tol        "paper": stop where S changes by less than this share of |S0|_F
 time_limit "paper": seconds for the iterations
 callback   "paper": ``callback(iteration, facts)`` after every one; something true ends the run

@@ -14,7 +14,7 @@ step       t, 1/2 when left out; "paper": gamma, 0.001 as there. It cannot settl
            1200 non-negative rows is about 0.0005: then the run ends with a warning and the best V there was
 tau        "paper": the threshold; the paper gives none for this method, 1e-4 for another
 start      an (n, rank) array to start from; else 0 for "careful", random for "paper"
-max_iter   most iterations; 10 000 as in the paper
+max_iter   most iterations; 10,000 as in the paper
 tol        stop where S changes by less than this share of |S0|_F; "paper": where the objective changes by less
 time_limit seconds for the iterations
 callback   ``callback(iteration, facts)`` after every one; something true ends the run
