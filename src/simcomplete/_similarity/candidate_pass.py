@@ -15,16 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._rows.budget import blas_on_one_thread
+from simcomplete._rows.kernels import divide_and_reflect, subtract_outer
 from simcomplete._rows.xp import (
     Array,
     count_true,
     device,
-    divide_rows,
     empty,
     is_numpy,
     like,
     namespace,
-    subtract_outer,
     symmetric_product,
     to_numpy,
 )
@@ -33,7 +32,6 @@ from simcomplete._similarity.measure import Measure, to_unit_interval
 from simcomplete._similarity.products import PlainSides, PreparedRows, cross
 
 STRIP_BYTES = 2**21  # of rows of H that NumPy multiplies at a time
-FEW_ROWS = 64  # that it divides and reflects at a time: they are in the cache for both
 SAMPLE = 1024  # rows for the common direction, from eight places
 STEPS = 10  # of the power method on them: this direction need not be exact
 
@@ -130,14 +128,13 @@ class Reader:
             return None
         H: Array = empty(sides.values, (n, d + self.n_queries))
         if known is not None:
-            H[:, :d], H[:, d:] = X, known[0]  # cast on the way
+            H[:, d:] = known[0]
             divide_and_reflect(H, X, known[1], reflector)
             return Piece(H, None, np.zeros(0, np.int64))
         parts = []
         for rows in strips(X, int(H.shape[1])):
             part, values = H[rows, :], X[rows, :]
-            part[:, :d] = values  # cast on the way
-            found = sides.cosines(part[:, :d])
+            found = sides.cosines(values, part[:, :d])
             if found is None:
                 return None
             part[:, d:] = found.B
@@ -159,25 +156,6 @@ def strips(X: Array, width: int) -> list[slice]:
     n = int(X.shape[0])
     each = max(1, STRIP_BYTES // (8 * width)) if is_numpy(X) else n
     return [slice(start, min(start + each, n)) for start in range(0, n, each)]
-
-
-def divide_and_reflect(H: Array, X: Array, lengths: Array, reflector: Array | None) -> None:
-    """Divide the first columns of H, which hold X, by `lengths`, and reflect all of H, if there is a reflector.
-
-    Examples
-    --------
-    >>> H = np.array([[3.0, 4.0, 1.0]])
-    >>> divide_and_reflect(H, H[:, :2].copy(), np.array([[5.0]]), np.array([0.0, 0.6, 0.8]))
-    >>> H.round(3)
-    array([[ 0.6  , -0.736, -1.048]])
-    """
-    each = FEW_ROWS if is_numpy(H) else max(1, int(H.shape[0]))
-    for start in range(0, int(H.shape[0]), each):
-        rows = slice(start, start + each)
-        part = H[rows, :]
-        divide_rows(part[:, : X.shape[1]], X[rows, :], lengths[rows, :])
-        if reflector is not None:
-            subtract_outer(part, 2 * (part @ reflector), reflector)
 
 
 class FirstPass(NamedTuple):

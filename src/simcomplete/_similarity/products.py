@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simcomplete._rows.kernels import cast_and_square
 from simcomplete._rows.xp import Array, astype, count_true, namespace, ordinary, scale_rows
 from simcomplete._similarity.measure import Measure
 
@@ -156,19 +157,20 @@ class PlainSides(NamedTuple):
         unit = xp.where(fit, 1 / xp.where(norm > 0, norm, xp.ones_like(norm)), xp.zeros_like(norm))
         return cls(xp.concat([M, xp.ones_like(M[:1, :])], axis=0).T, (Z * unit[:, None]).T, fit)
 
-    def cosines(self, Z: Array) -> Cosines | None:
-        """Cosines of float64 rows, or None where squares leave the range of numbers.
+    def cosines(self, X: Array, Z: Array) -> Cosines | None:
+        """Cosines of rows X, which are cast to float64 in Z; None where squares leave the range of numbers.
 
         Examples
         --------
         >>> queries = PreparedRows(np.array([[2.0, 0.0]]), np.array([[1.0, 0.0]]))
-        >>> found = PlainSides.of(queries, 1).cosines(np.array([[3.0, 4.0], [0.0, 1.0]]))
+        >>> X = np.array([[3.0, 4.0], [0.0, 1.0]])
+        >>> found = PlainSides.of(queries, 1).cosines(X, np.empty((2, 2)))
         >>> found.B.ravel(), found.own.ravel(), found.something.ravel()
         (array([1., 0.]), array([5., 1.]), array([ True, False]))
         """
         xp = namespace(Z)
         with np.errstate(over="ignore", invalid="ignore"):  # such rows are read again, scaled
-            energy = (Z * Z) @ self.masks
+            energy = cast_and_square(X, Z) @ self.masks
         own = energy[:, -1:]
         if not ordinary(own):
             return None
