@@ -13,7 +13,7 @@ import array_api_compat
 import numpy as np
 
 from simcomplete._rows import gpu_kernels
-from simcomplete._rows.xp import Array, astype, empty, is_numpy
+from simcomplete._rows.xp import Array, astype, empty, is_numpy, namespace
 
 FEW_ROWS = 64  # that NumPy works on at a time: they are in the cache for every step
 
@@ -45,6 +45,31 @@ def divide_and_reflect(H: Array, X: Array, lengths: Array, reflector: Array | No
     """
     if not gpu_kernels.ran("divide", _divide, X, H, lengths, reflector):
         _divide(X, H, lengths, reflector)
+
+
+def product_into(out: Array, A: Array, B: Array) -> None:
+    """Write the matrix product A B into `out`, part of a larger array perhaps; NumPy makes no other array for it.
+
+    Examples
+    --------
+    >>> H = np.zeros((2, 2))
+    >>> product_into(H[:, 1:], np.array([[1.0], [2.0]]), np.array([[3.0]]))
+    >>> H
+    array([[0., 3.],
+           [0., 6.]])
+    """
+    if is_numpy(out):
+        np.matmul(A, B, out=out)
+    else:
+        out[:, :] = A @ B
+
+
+def clip_in_place(S: Array) -> None:
+    """Bring similarities that rounding carried beyond [-1, 1] back, in their place."""
+    if is_numpy(S):
+        np.clip(S, -1.0, 1.0, out=S)
+    else:
+        S[:, :] = namespace(S).clip(S, -1.0, 1.0)
 
 
 def subtract_outer(H: Array, a: Array, b: Array) -> None:

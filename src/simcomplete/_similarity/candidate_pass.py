@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._rows.budget import blas_on_one_thread
-from simcomplete._rows.kernels import divide_and_reflect, subtract_outer
+from simcomplete._rows.kernels import divide_and_reflect, product_into, subtract_outer
 from simcomplete._rows.xp import (
     Array,
     count_true,
@@ -28,6 +28,7 @@ from simcomplete._rows.xp import (
     to_numpy,
 )
 from simcomplete._similarity.exact import extended, unit_rows_of_measure
+from simcomplete._similarity.kept import KeptSimilarities
 from simcomplete._similarity.measure import Measure, to_unit_interval
 from simcomplete._similarity.products import PlainSides, PreparedRows, cross
 
@@ -57,14 +58,14 @@ class Reader:
         Values and mask of the queries, float64.
     measure : Measure
         How rows are compared.
-    kept : dict, optional
-        Where there is room for it, B and the lengths of rows are kept by the position of the first: the passes after
-        the first one then need no products for them.
+    kept : KeptSimilarities, optional
+        Where there is room for it, B and the lengths of rows are kept: the passes after the first one then need no
+        products for them.
     """
 
     queries: PreparedRows
     measure: Measure
-    kept: dict[int, tuple[Array, Array]] | None = field(default=None, repr=False, compare=False)
+    kept: KeptSimilarities | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is sent elsewhere with it: not what was kept of rows that were read here."""
@@ -100,7 +101,7 @@ class Reader:
         known, made = self._known(X, start), empty(lift, (int(X.shape[0]), int(lift.shape[1])))
         for rows in strips(X, int(lift.shape[0])):
             kept = None if known is None else (known[0][rows, :], known[1][rows, :])
-            made[rows, :] = self._read(X[rows, :], kept, None, reflector).H @ lift
+            product_into(made[rows, :], self._read(X[rows, :], kept, None, reflector).H, lift)
         return made
 
     def _read(self, X: Array, known: tuple[Array, Array] | None, keep_at: int | None, reflector: Array | None) -> Piece:
@@ -131,24 +132,21 @@ class Reader:
             H[:, d:] = known[0]
             divide_and_reflect(H, X, known[1], reflector)
             return Piece(H, None, np.zeros(0, np.int64))
-        parts = []
+        supported = sides.nothing(n)
         for rows in strips(X, int(H.shape[1])):
             part, values = H[rows, :], X[rows, :]
-            found = sides.cosines(values, part[:, :d])
+            found = sides.cosines(values, part[:, :d], part[:, d:])
             if found is None:
                 return None
-            part[:, d:] = found.B
+            supported[rows, :] = found.something & sides.fit
+            if self.kept is not None and keep_at is not None:
+                self.kept.put(keep_at + rows.start, part[:, d:], found.own)
             divide_and_reflect(part, values, found.own, reflector)
-            parts.append((found.something & sides.fit, found.B, found.own))
-        supported, B, own = (namespace(H).concat(list(one), axis=0) for one in zip(*parts, strict=True))
-        if self.kept is not None and keep_at is not None:
-            self.kept[keep_at] = (B, own)
         return Piece(H, supported, np.zeros(0, np.int64))
 
     def _known(self, X: Array, start: int | None) -> tuple[Array, Array] | None:
         """What was kept of these rows: B, and their lengths."""
-        found = None if self.kept is None or start is None else self.kept.get(start)
-        return found if found is not None and int(found[0].shape[0]) == int(X.shape[0]) else None
+        return None if self.kept is None or start is None else self.kept.get(start, int(X.shape[0]))
 
 
 def strips(X: Array, width: int) -> list[slice]:
