@@ -7,6 +7,7 @@ from simcomplete._rows.source import checked
 from simcomplete._rows.xp import to_numpy
 from simcomplete._similarity import candidate_pass
 from simcomplete._similarity.candidate_pass import Reader
+from simcomplete._similarity.kept import KeptSimilarities
 from simcomplete._similarity.measure import Measure
 from simcomplete._similarity.products import prepare_rows
 from simcomplete.errors import InputError
@@ -49,16 +50,16 @@ def test_reflected_and_multiplied_rows_are_those_of_h(library, rows, strip, meas
 def test_what_was_kept_is_multiplied_in_the_same_way(library, small, single):
     P, Q, _ = small
     X = library.array(P[:20].astype(np.float32) if single else P[:20])
-    reader = Reader(prepare_rows(library.array(Q), Measure()), Measure(), {})
+    reader = Reader(prepare_rows(library.array(Q), Measure()), Measure(), KeptSimilarities(20))
     lift = library.array(np.random.default_rng(0).standard_normal((P.shape[1] + len(Q), 4)))
     u = lift[:, 0]
     before = to_numpy(reader.times(X, 0, u, lift))
-    assert not reader.kept
+    assert reader.kept.get(0, 1) is None
     H = to_numpy(reader(X, 0, keep=True, reflector=u).H)
-    assert list(reader.kept) == [0]
+    B, _ = reader.kept.get(0, 20)
     np.testing.assert_allclose(to_numpy(reader.times(X, 0, u, lift)), before, atol=1e-13)
-    assert not np.allclose(to_numpy(reader.kept[0][0]), H[:, P.shape[1] :])  # similarities, not reflected ones
-    np.testing.assert_array_equal(to_numpy(reader(X, 0).H)[:, P.shape[1] :], to_numpy(reader.kept[0][0]))
+    assert not np.allclose(to_numpy(B), H[:, P.shape[1] :])  # similarities, not reflected ones
+    np.testing.assert_array_equal(to_numpy(reader(X, 0).H)[:, P.shape[1] :], to_numpy(B))
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])

@@ -11,6 +11,7 @@ from simcomplete._rows.table import HeldRows
 from simcomplete._rows.xp import to_numpy
 from simcomplete._similarity.candidate_pass import Reader
 from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
+from simcomplete._similarity.kept import KeptSimilarities
 from simcomplete._similarity.measure import Measure
 from simcomplete._similarity.operator import DenseSimilarity
 from simcomplete._similarity.overlap import overlap_matrix
@@ -112,7 +113,7 @@ def test_single_precision_is_multiplied_in_double():
 
 def test_what_is_kept_of_a_block_gives_the_same_rows(library, small):
     P, Q, _ = small
-    reader = Reader(prepare_rows(library.array(Q), Measure()), Measure(), {})
+    reader = Reader(prepare_rows(library.array(Q), Measure()), Measure(), KeptSimilarities(20))
     block = library.array(P[:20])
     read = reader(block, 0)
     assert reader(block, 0).supported is not None  # only the pass that says so keeps anything
@@ -124,5 +125,5 @@ def test_what_is_kept_of_a_block_gives_the_same_rows(library, small):
     other = reader(library.array(P[20:30]), 20)  # one that was never read is read
     assert other.supported is not None
     np.testing.assert_array_equal(to_numpy(reader(block).H), to_numpy(first.H))
-    sent = pickle.loads(pickle.dumps(Reader(prepare_rows(Q, Measure()), Measure(), {0: (np.ones((1, 1)), np.ones(1))})))
+    sent = pickle.loads(pickle.dumps(Reader(prepare_rows(Q, Measure()), Measure(), KeptSimilarities(1))))
     assert sent.kept is None  # elsewhere are other rows

@@ -153,22 +153,6 @@ def count_true(x: Array) -> int:
     return int(np.count_nonzero(x) if is_numpy(x) else xp.sum(xp.astype(x, xp.int64)))
 
 
-def divide_rows(out: Array, X: Array, lengths: Array) -> None:
-    """Divide rows X, of another type perhaps, that `out` holds; torch reads X and casts in the same kernel."""
-    if array_api_compat.is_torch_array(out):
-        sys.modules["torch"].div(X, lengths, out=out)
-    else:
-        out /= lengths  # a view: through the array that it is of, it would be copied onto itself
-
-
-def subtract_outer(H: Array, a: Array, b: Array) -> None:
-    """Subtract a b^T from H in its place, in torch by one kernel."""
-    if array_api_compat.is_torch_array(H):
-        H.addr_(a, b, alpha=-1)
-    else:
-        H -= a[:, None] * b[None, :]
-
-
 def set_entries(S: Array, rows: NDArray[Any], cols: NDArray[Any], values: Array) -> None:
     """Write single entries in place; the standard has no function for this."""
     if isinstance(S, np.ndarray) or array_api_compat.is_torch_array(S):
@@ -224,10 +208,9 @@ def _top_k_elsewhere(scores: Array, k: int) -> tuple[NDArray[np.int64], NDArray[
     xp = namespace(scores)
     if array_api_compat.is_torch_array(scores) and k < int(scores.shape[1]):
         # Several times faster than a sort, but among values equal to the k-th it may take the wrong ones.
-        values, where = scores.topk(k, dim=1)
-        tied = bool(((scores >= values[:, -1:]).sum(dim=1) > k).any())
-        if not tied:
-            ids, best = to_numpy(where), to_numpy(values)
+        values, where = scores.topk(k + 1, dim=1)
+        if not bool((values[:, k] == values[:, k - 1]).any()):
+            ids, best = to_numpy(where[:, :k]), to_numpy(values[:, :k])
             order = np.lexsort((ids, -best), axis=1)
             return np.take_along_axis(ids, order, axis=1), np.take_along_axis(best, order, axis=1)
     order = xp.argsort(scores, axis=1, descending=True, stable=True)[:, :k]

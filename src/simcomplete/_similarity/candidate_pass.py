@@ -15,25 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._rows.budget import blas_on_one_thread
+from simcomplete._rows.kernels import divide_and_reflect, product_into, subtract_outer
 from simcomplete._rows.xp import (
     Array,
     count_true,
     device,
-    divide_rows,
     empty,
     is_numpy,
     like,
     namespace,
-    subtract_outer,
     symmetric_product,
     to_numpy,
 )
 from simcomplete._similarity.exact import extended, unit_rows_of_measure
+from simcomplete._similarity.kept import KeptSimilarities
 from simcomplete._similarity.measure import Measure, to_unit_interval
 from simcomplete._similarity.products import PlainSides, PreparedRows, cross
 
 STRIP_BYTES = 2**21  # of rows of H that NumPy multiplies at a time
-FEW_ROWS = 64  # that it divides and reflects at a time: they are in the cache for both
 SAMPLE = 1024  # rows for the common direction, from eight places
 STEPS = 10  # of the power method on them: this direction need not be exact
 
@@ -59,14 +58,14 @@ class Reader:
         Values and mask of the queries, float64.
     measure : Measure
         How rows are compared.
-    kept : dict, optional
-        Where there is room for it, B and the lengths of rows are kept by the position of the first: the passes after
-        the first one then need no products for them.
+    kept : KeptSimilarities, optional
+        Where there is room for it, B and the lengths of rows are kept: the passes after the first one then need no
+        products for them.
     """
 
     queries: PreparedRows
     measure: Measure
-    kept: dict[int, tuple[Array, Array]] | None = field(default=None, repr=False, compare=False)
+    kept: KeptSimilarities | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is sent elsewhere with it: not what was kept of rows that were read here."""
@@ -102,7 +101,7 @@ class Reader:
         known, made = self._known(X, start), empty(lift, (int(X.shape[0]), int(lift.shape[1])))
         for rows in strips(X, int(lift.shape[0])):
             kept = None if known is None else (known[0][rows, :], known[1][rows, :])
-            made[rows, :] = self._read(X[rows, :], kept, None, reflector).H @ lift
+            product_into(made[rows, :], self._read(X[rows, :], kept, None, reflector).H, lift)
         return made
 
     def _read(self, X: Array, known: tuple[Array, Array] | None, keep_at: int | None, reflector: Array | None) -> Piece:
@@ -130,28 +129,24 @@ class Reader:
             return None
         H: Array = empty(sides.values, (n, d + self.n_queries))
         if known is not None:
-            H[:, :d], H[:, d:] = X, known[0]  # cast on the way
+            H[:, d:] = known[0]
             divide_and_reflect(H, X, known[1], reflector)
             return Piece(H, None, np.zeros(0, np.int64))
-        parts = []
+        supported = sides.nothing(n)
         for rows in strips(X, int(H.shape[1])):
             part, values = H[rows, :], X[rows, :]
-            part[:, :d] = values  # cast on the way
-            found = sides.cosines(part[:, :d])
+            found = sides.cosines(values, part[:, :d], part[:, d:])
             if found is None:
                 return None
-            part[:, d:] = found.B
+            supported[rows, :] = found.something & sides.fit
+            if self.kept is not None and keep_at is not None:
+                self.kept.put(keep_at + rows.start, part[:, d:], found.own)
             divide_and_reflect(part, values, found.own, reflector)
-            parts.append((found.something & sides.fit, found.B, found.own))
-        supported, B, own = (namespace(H).concat(list(one), axis=0) for one in zip(*parts, strict=True))
-        if self.kept is not None and keep_at is not None:
-            self.kept[keep_at] = (B, own)
         return Piece(H, supported, np.zeros(0, np.int64))
 
     def _known(self, X: Array, start: int | None) -> tuple[Array, Array] | None:
         """What was kept of these rows: B, and their lengths."""
-        found = None if self.kept is None or start is None else self.kept.get(start)
-        return found if found is not None and int(found[0].shape[0]) == int(X.shape[0]) else None
+        return None if self.kept is None or start is None else self.kept.get(start, int(X.shape[0]))
 
 
 def strips(X: Array, width: int) -> list[slice]:
@@ -159,25 +154,6 @@ def strips(X: Array, width: int) -> list[slice]:
     n = int(X.shape[0])
     each = max(1, STRIP_BYTES // (8 * width)) if is_numpy(X) else n
     return [slice(start, min(start + each, n)) for start in range(0, n, each)]
-
-
-def divide_and_reflect(H: Array, X: Array, lengths: Array, reflector: Array | None) -> None:
-    """Divide the first columns of H, which hold X, by `lengths`, and reflect all of H, if there is a reflector.
-
-    Examples
-    --------
-    >>> H = np.array([[3.0, 4.0, 1.0]])
-    >>> divide_and_reflect(H, H[:, :2].copy(), np.array([[5.0]]), np.array([0.0, 0.6, 0.8]))
-    >>> H.round(3)
-    array([[ 0.6  , -0.736, -1.048]])
-    """
-    each = FEW_ROWS if is_numpy(H) else max(1, int(H.shape[0]))
-    for start in range(0, int(H.shape[0]), each):
-        rows = slice(start, start + each)
-        part = H[rows, :]
-        divide_rows(part[:, : X.shape[1]], X[rows, :], lengths[rows, :])
-        if reflector is not None:
-            subtract_outer(part, 2 * (part @ reflector), reflector)
 
 
 class FirstPass(NamedTuple):

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from simcomplete._rows.budget import block_bytes, require, row_blocks
 from simcomplete._rows.progress import track
 from simcomplete._rows.table import RowTable
-from simcomplete._rows.xp import Array, astype, free_on_device, namespace, set_diagonal, zeros
+from simcomplete._rows.xp import Array, astype, namespace, set_diagonal, zeros
 from simcomplete._similarity.candidate_pass import FirstPass, GramOf, Reader, common_direction, merge
 from simcomplete._similarity.evidence import LazyEvidence
 from simcomplete._similarity.exact import CandidateRows
+from simcomplete._similarity.kept import KeptSimilarities, bytes_for_similarities
 from simcomplete._similarity.measure import Evidence, Measure
 from simcomplete._similarity.overlap import overlap_matrix
 from simcomplete._similarity.products import prepare_rows
@@ -48,11 +49,9 @@ class CandidateQuerySimilarity:
     def reader(self) -> Reader:
         """What turns rows of candidates into rows of [P^ B]."""
         source = self.candidates.source
-        # On an accelerator what is free, elsewhere what a block may take, which its temporaries do not fill.
-        free = free_on_device(source.held) or block_bytes(source)
-        room = self.candidates.n * self.queries.n * 8 < 0.25 * free
         known = prepare_rows(source.xp.astype(self.queries.whole(), source.xp.float64), self.measure)
-        return Reader(known, self.measure, {} if room else None)
+        room = bytes_for_similarities(source.held)
+        return Reader(known, self.measure, KeptSimilarities.within(room, self.candidates.n, self.queries.n))
 
     @cached_property
     def _among_queries(self) -> tuple[Array, Evidence]:

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simcomplete._rows.xp import Array, astype, count_true, namespace, ordinary, scale_rows
+from simcomplete._rows.kernels import cast_and_square, clip_in_place, product_into
+from simcomplete._rows.xp import Array, astype, count_true, namespace, ordinary, scale_rows, zeros
 from simcomplete._similarity.measure import Measure
 
 # A row whose squares on the common features are a smaller part than this of all its squares is zero there: values below
@@ -111,17 +112,16 @@ def _smooth(
 
 
 class Cosines(NamedTuple):
-    """Cosines of rows with queries.
+    """What cosines of rows with queries stand on.
 
     Attributes
     ----------
-    B, something : array of shape (n, n_q)
-        The cosines, 0 without evidence; where a row is more than nothing on a query's features.
+    something : array of shape (n, n_q)
+        Where a row is more than nothing on a query's features.
     own : array of shape (n, 1)
         Lengths of the rows.
     """
 
-    B: Array
     something: Array
     own: Array
 
@@ -156,26 +156,32 @@ class PlainSides(NamedTuple):
         unit = xp.where(fit, 1 / xp.where(norm > 0, norm, xp.ones_like(norm)), xp.zeros_like(norm))
         return cls(xp.concat([M, xp.ones_like(M[:1, :])], axis=0).T, (Z * unit[:, None]).T, fit)
 
-    def cosines(self, Z: Array) -> Cosines | None:
-        """Cosines of float64 rows, or None where squares leave the range of numbers.
+    def nothing(self, n: int) -> Array:
+        """Booleans for the pairs of `n` rows with the queries, all False."""
+        return zeros(self.fit, (n, int(self.fit.shape[0])))
+
+    def cosines(self, X: Array, Z: Array, B: Array) -> Cosines | None:
+        """Write rows X to Z, in float64, and their cosines to B; None where squares leave the range of numbers.
 
         Examples
         --------
         >>> queries = PreparedRows(np.array([[2.0, 0.0]]), np.array([[1.0, 0.0]]))
-        >>> found = PlainSides.of(queries, 1).cosines(np.array([[3.0, 4.0], [0.0, 1.0]]))
-        >>> found.B.ravel(), found.own.ravel(), found.something.ravel()
+        >>> X, B = np.array([[3.0, 4.0], [0.0, 1.0]]), np.empty((2, 1))
+        >>> found = PlainSides.of(queries, 1).cosines(X, np.empty((2, 2)), B)
+        >>> B.ravel(), found.own.ravel(), found.something.ravel()
         (array([1., 0.]), array([5., 1.]), array([ True, False]))
         """
         xp = namespace(Z)
         with np.errstate(over="ignore", invalid="ignore"):  # such rows are read again, scaled
-            energy = (Z * Z) @ self.masks
+            energy = cast_and_square(X, Z) @ self.masks
         own = energy[:, -1:]
         if not ordinary(own):
             return None
         energy = energy[:, :-1]
         something = energy > NO_PART * own
-        B = Z @ self.values
         if count_true(something) < int(np.prod(something.shape)):
             energy = xp.where(something, energy, xp.full_like(energy, np.inf))  # no evidence: 0
+        product_into(B, Z, self.values)
         B /= xp.sqrt(energy)
-        return Cosines(xp.clip(B, -1.0, 1.0), something, xp.sqrt(own))
+        clip_in_place(B)
+        return Cosines(something, xp.sqrt(own))

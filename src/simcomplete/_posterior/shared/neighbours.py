@@ -183,13 +183,14 @@ class Probes:
             if self._settle(scaled, steps, best[:, -1:], unit):
                 ids, best = top_k(steps, most)
             return Nearest(ids, np.asarray(best, np.float64) / RESOLUTION, energy[which[:, None], ids])
-        cosine = xp.round(cosine / root * RESOLUTION) / RESOLUTION
+        steps = xp.round(cosine / root * RESOLUTION)
         if excluded is not None:
-            hit = like((np.arange(len(self.which)) >= since)[:, None] & excluded, unit)
-            cosine = xp.where(hit, xp.full_like(cosine, -np.inf), cosine)
-        ids, best = top_k(cosine, min(most, int(unit.shape[0])))
+            hit = like(np.arange(len(self.which)) >= since, unit)[:, None] & like(excluded, unit)[None, :]
+            steps = xp.where(hit, like(np.asarray(-np.inf), unit), steps)
+        ids, best = top_k(steps, min(most, int(unit.shape[0])))
         energy = xp.take(energy, which, axis=0) if repeated else energy
-        return Nearest(ids, np.asarray(best, np.float64), to_numpy(xp.take_along_axis(energy, like(ids, unit), axis=1)))
+        energies = to_numpy(xp.take_along_axis(energy, like(ids, unit), axis=1))
+        return Nearest(ids, np.asarray(best, np.float64) / RESOLUTION, energies)
 
     def _settle(self, scaled: Matrix, steps: Matrix, last: Matrix, unit: Matrix) -> bool:
         """Round again, in `steps`, the cosines that rounding errors of the products could carry to another step.
