@@ -115,14 +115,14 @@ def mean_squared_gaps(
     >>> mean_squared_gaps(q, seen, np.array([[0, 1]]), rows, np.ones(2))
     array([[0., 4.]])
     """
-    out = np.zeros(places.shape)
-    alone = len(places) == 1  # only what it reads is divided
+    out, alone = np.zeros(places.shape), len(places) == 1  # one row: only what it reads is divided
     divided, values = rows if alone else rows / deviations, values / deviations
-    for row in np.flatnonzero(observed.any(axis=1)):
-        o = observed[row].nonzero()[0]
-        near = _part(divided, places[row], o)
-        gap = (near / deviations.take(o) if alone else near) - values[row].take(o)
-        out[row] = np.vecdot(gap, gap) / len(o)
+    for seen, others, own, gaps in zip(observed, places, values, out, strict=True):
+        if len(o := seen.nonzero()[0]):
+            near = _part(divided, others, o)
+            gap = (near / deviations.take(o) if alone else near) - own.take(o)
+            np.vecdot(gap, gap, out=gaps)
+    out /= np.maximum(observed.sum(axis=1), 1)[:, None]
     return out
 
 
@@ -287,13 +287,13 @@ def _gaps(noise: Matrix, raw: Matrix, observed: Mask, places: NDArray[np.int64],
 
     The noise is 0 where nothing is observed.
     """
-    own = np.einsum("nrf,nrf->rn", noise, noise)[:, :, None]
+    own, twice = np.einsum("nrf,nrf->rn", noise, noise)[:, :, None], 2 * noise.transpose(1, 0, 2)
     out = np.empty((len(raw), len(noise), places.shape[1] + 1))
-    for row, (seen, others) in enumerate(zip(observed, places, strict=True)):
+    for seen, others, values, moved, gaps in zip(observed, places, raw, twice, out[:, :, 1:], strict=True):
         o = seen.nonzero()[0]
-        gap = _part(rows, others, o) - raw[row].take(o)
+        gap = _part(rows, others, o) - values.take(o)
         # |gap - noise|^2 for all kinds, of which some have no noise.
-        np.subtract(np.vecdot(gap, gap), 2 * noise[:, row].take(o, axis=1) @ gap.T, out=out[row, :, 1:])
+        np.subtract(np.vecdot(gap, gap), moved.take(o, axis=1) @ gap.T, out=gaps)
     out[:, :, 1:] += own
     out[:, :, :1] = own
     out /= np.maximum(observed.sum(axis=1), 1)[:, None, None]

@@ -49,13 +49,12 @@ def mixed(
     count = observed.sum(axis=1)[:, None]
     slope = count / (2 * WIDTHS**2)
     log = -count * np.log(WIDTHS) - slope * distances[:, :1]  # of the first candidate, (rows, widths)
-    log = (log - log.max(axis=1, keepdims=True))[:, :, None] - slope[:, :, None] * (
-        (distances - distances[:, :1])[:, None, :]
-    )
-    w = np.exp(log, out=log).sum(axis=1)
+    log -= log.max(axis=1, keepdims=True)
+    each = slope[:, :, None] * (distances - distances[:, :1])[:, None, :]
+    w = np.exp(np.subtract(log[:, :, None], each, out=each), out=each).sum(axis=1)
     w = (w / w.sum(axis=1, keepdims=True))[:, :SOURCES]
-    sources = rows[places[:, :SOURCES]]
-    size = np.sqrt(np.sum(sources**2, axis=2))
+    sources = rows.take(places[:, :SOURCES], axis=0)
+    size = np.sqrt(np.sum(rows**2, axis=1))[places[:, :SOURCES]]
     size = np.where(size > 1e-100, size, 1.0)  # zero rows point nowhere
     beta = size / np.hypot(size, np.sqrt(np.minimum(distances[:, :1], LARGEST) * tail))
     copy = ((w * beta / size)[:, None, :] @ sources)[:, 0]
@@ -80,7 +79,9 @@ def lift_likely(
     """
     out, sizes = u.copy(), length.copy()
     for some in row_blocks(len(u), 8 * places.shape[1] * u.shape[1], AT_A_TIME):
-        out[some] = lifted(u[some], unit[first[some]], unit[places[some]], MOST_LIFT * weight[some], LITTLE_MORE)
+        out[some] = lifted(
+            u[some], unit[first[some]], unit.take(places[some], axis=0), MOST_LIFT * weight[some], LITTLE_MORE
+        )
     moved = np.flatnonzero((out != u).any(axis=1))
     sizes[moved] = length_of_incomplete(out[moved])
     return out, sizes
