@@ -98,3 +98,21 @@ def test_probabilities_are_a_column(folder, run, as_json):
     assert run("search", "done", "--above", "0.9").stdout.split()[:7][-1] == "probability"
     assert as_json("search", "done", "--order", "balanced")["k"] == 10
     assert "--order" in run("search", "done", "--order", "best", code=2).stderr
+
+
+def test_other_numbers_are_columns(folder, run, as_json):
+    rng = np.random.default_rng(0)
+    np.save("many.npy", rng.random((60, 6)))
+    np.save("some.npy", np.where(rng.random((3, 6)) < 0.4, np.nan, rng.random((3, 6))))
+    run("complete", "many.npy", "some.npy", "-o", "done", "--method", "posterior")
+    asked = ("--std", "--quantile", "0.5", "--top", "3")
+    document = as_json("search", "done", "-k", "2", *asked)
+    want = sc.load("done").search(2, std=True, quantile=0.5, top=3).numbers
+    assert list(want) == ["std", "quantile", "top_probability"]
+    for name, of in want.items():
+        assert [[near[name] for near in query["nearest"]] for query in document["queries"]] == of.tolist()
+    assert (document["quantile"], document["top"]) == (0.5, 3)
+    head = run("search", "done", *asked).stdout.splitlines()[0].split()
+    assert head == ["query", "rank", "candidate", "score", "low", "high", *want]
+    assert "--quantile 2.0 must be" in run("search", "done", "--quantile", "2", code=2).stderr
+    assert "--top 61 must be" in run("search", "done", "--top", "61", code=2).stderr

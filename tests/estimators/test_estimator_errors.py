@@ -1,6 +1,7 @@
 """Errors that say what was given, what is needed, what to try."""
 
 import inspect
+from functools import partial
 
 import numpy as np
 import pytest
@@ -80,6 +81,13 @@ def test_before_fitting():
     for call in (SMCNN().similarity, lambda: SMCNN().similarity(X), lambda: SMCNN().transform(X)):
         with pytest.raises(NotFittedError):
             call()
+
+
+def test_questions_before_fitting():
+    model = sc.PosteriorCompleter()
+    for call in (model.match, model.interval, model.std, model.search, partial(model.search, above=0.9)):
+        with pytest.raises(NotFittedError):
+            call(X)
 
 
 def test_too_much_memory_is_refused_beforehand(monkeypatch):

@@ -11,6 +11,7 @@ from typer import Argument, Option
 from simcomplete._cli.arguments import STANDARD, Reading, parse_parameters, read_tables
 from simcomplete._cli.options import (
     AsJson,
+    Centred,
     Columns,
     Decimal,
     Drop,
@@ -21,6 +22,7 @@ from simcomplete._cli.options import (
     MissingValue,
     NoProgress,
     Quiet,
+    Scaled,
     Seed,
     Separator,
 )
@@ -53,8 +55,8 @@ def compare(
     candidates: Annotated[int | None, Option(min=2, help="Number of candidates; at most 1000 by default.")] = None,
     queries: Annotated[int | None, Option(min=1, help="Number of queries; at most 200 by default.")] = None,
     metric: Annotated[str, Option(help="cosine or pearson.")] = "cosine",
-    center: Annotated[str | None, Option(help="Subtract the mean or the median from every feature.")] = None,
-    scale: Annotated[str | None, Option(help="Divide every feature by its scale: sd or robust.")] = None,
+    center: Centred = None,
+    scale: Scaled = None,
     param: Annotated[
         list[str] | None,
         Option(metavar="NAME=VALUE", help="A parameter of every method, such as preset=original; repeatable."),

@@ -12,6 +12,7 @@ from simcomplete import _api as api
 from simcomplete._cli.arguments import STANDARD, Reading, is_read_by_block, parse_parameters, read_tables
 from simcomplete._cli.options import (
     AsJson,
+    Centred,
     Columns,
     Decimal,
     Drop,
@@ -23,6 +24,7 @@ from simcomplete._cli.options import (
     NoProgress,
     Overwrite,
     Quiet,
+    Scaled,
     Separator,
 )
 from simcomplete._cli.output import print_json, print_line, print_table, say
@@ -60,10 +62,8 @@ def complete(
     rank: Annotated[int | None, Option(help="Largest rank; min(100, rows) by default.")] = DEFAULT["rank"],
     penalty: Annotated[float, Option(help="Weight of the method's penalty.")] = DEFAULT["penalty"],
     metric: Annotated[str, Option(help="cosine or pearson.")] = DEFAULT["metric"],
-    center: Annotated[str | None, Option(help="Subtract the mean or the median from every feature.")] = DEFAULT[
-        "center"
-    ],
-    scale: Annotated[str | None, Option(help="Divide every feature by its scale: sd or robust.")] = DEFAULT["scale"],
+    center: Centred = DEFAULT["center"],
+    scale: Scaled = DEFAULT["scale"],
     min_overlap: Annotated[int, Option(help="Pairs with fewer common features have no similarity.")] = DEFAULT[
         "min_overlap"
     ],

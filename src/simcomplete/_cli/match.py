@@ -12,6 +12,7 @@ from simcomplete._cli.arguments import STANDARD, Reading
 from simcomplete._cli.complete import read_samples
 from simcomplete._cli.options import (
     AsJson,
+    Centred,
     Columns,
     Decimal,
     Drop,
@@ -22,6 +23,7 @@ from simcomplete._cli.options import (
     MissingValue,
     Overwrite,
     Quiet,
+    Scaled,
     Seed,
     Separator,
 )
@@ -53,6 +55,8 @@ def match(
         float, Option(min=0.0, max=1.0, help="Only queries that are copies with at least this probability.")
     ] = 0.0,
     effort: Annotated[str, Option(help="Computational effort: full, fast or best.")] = "full",
+    center: Centred = None,
+    scale: Scaled = None,
     id: Id = None,
     drop: Drop = None,
     columns: Columns = None,
@@ -84,8 +88,8 @@ def match(
         header=header,
     )
     P, Q = read_samples(candidates, queries, reading)
-    own: dict[str, Any] = {"effort": effort, "copies": True, "prior": _prior(prior)}
-    done = api.complete(P, Q, method="posterior", random_state=seed, progress=False, **own)
+    asked: dict[str, Any] = {"effort": effort, "prior": _prior(prior), "center": center, "scale": scale}
+    done = api.complete(P, Q, method="posterior", random_state=seed, progress=False, copies=True, **asked)
     rows = _matches(done, above)
     document = {"candidates": done.n_candidates, "queries": done.n_queries, "matches": rows}
     if output is not None:

@@ -12,6 +12,9 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random num
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary and show no progress.")]
 NoProgress = Annotated[bool, typer.Option("--no-progress", help="Show no progress.")]
 
+Centred = Annotated[str | None, typer.Option("--center", help="Subtract the mean or the median from every feature.")]
+Scaled = Annotated[str | None, typer.Option("--scale", help="Divide every feature by its scale: sd or robust.")]
+
 # How files are read; `Reading` in `arguments` has them together.
 Key = Annotated[str | None, typer.Option("--key", help="Name of the array in .npz files.")]
 Header = Annotated[

@@ -32,6 +32,13 @@ def search(
     above: Annotated[
         float | None, typer.Option(help="Add the probability that the true similarity exceeds this.")
     ] = None,
+    std: Annotated[bool, typer.Option("--std", help="Add standard deviations of the true similarities.")] = False,
+    quantile: Annotated[
+        float | None, typer.Option(metavar="P", help="Add this quantile of the true similarities: 0.5 is the median.")
+    ] = None,
+    top: Annotated[
+        int | None, typer.Option(metavar="K", help="Add the probability to be truly among the K nearest.")
+    ] = None,
     order: Annotated[str, typer.Option(help="similarity, or balanced if candidates are incomplete.")] = "similarity",
     output: Annotated[
         Path | None,
@@ -48,19 +55,13 @@ def search(
             raise InputError("--output - and --json both write to standard output; leave one out")
     done = load(saved)
     wanted = list(range(done.n_queries)) if rows is None else parse_positions(rows, done.n_queries)
-    neighbours = _neighbours(done, wanted, k, above, order)
+    asked = {"above": above, "std": std, "quantile": quantile, "top": top}
+    names, neighbours = _neighbours(done, wanted, k, order=order, **asked)
     document = {"method": done.method, "k": k, "queries": neighbours}
-    head = ["query", "rank", "candidate", "score", *(["low", "high"] if done.interval_model is not None else [])]
-    head += [] if above is None else ["probability"]
-    if above is not None:
-        document["above"] = above
+    document |= {name: value for name, value in asked.items() if value is not None and name != "std"}
+    head = ["query", "rank", "candidate", "score", *names[1:]]
     records = [
-        (
-            _row_name(query),
-            rank,
-            _row_name(hit),
-            *(hit[name] for name in ("similarity", "low", "high", "probability") if name in hit),
-        )
+        (_row_name(query), rank, _row_name(hit), *(hit[name] for name in names))
         for query in neighbours
         for rank, hit in enumerate(query["nearest"], start=1)
     ]
@@ -78,15 +79,15 @@ def search(
         print_line(f"saved: {output}")
 
 
-def _neighbours(done: Completion, wanted: list[int], k: int, above: float | None, order: str) -> list[dict[str, Any]]:
+def _neighbours(done: Completion, wanted: list[int], k: int, **asked: Any) -> tuple[list[str], list[dict[str, Any]]]:
+    """The names of the numbers about neighbours, and the neighbours of every query that is wanted."""
     first = done.n - done.n_queries  # the first query; 0 where every row is a query
-    found = done.search(k=k, rows=[first + i for i in wanted], above=above, order=order)
+    found = done.search(k=k, rows=[first + i for i in wanted], **asked)
     numbers = {"similarity": found.scores}
     if done.interval_model is not None:
         numbers["low"], numbers["high"] = found.bounds(done.interval_model, LEVEL)
-    if found.probability is not None:
-        numbers["probability"] = found.probability
-    return [
+    numbers |= found.numbers
+    return list(numbers), [
         {
             "row": i,
             **_label(done, first + i),

@@ -11,6 +11,8 @@ import numpy as np
 from simcomplete._result.text import aligned
 from simcomplete.errors import InputError
 
+FEW = 8  # numbers that an error message repeats
+
 
 class Constraint(Protocol):
     """A set of accepted values."""
@@ -196,7 +198,11 @@ class Parameter:
             return value
         needed = [constraint for constraint in self.accepts if not isinstance(constraint, Nothing)]
         need = listed([str(constraint) for constraint in needed])
-        given = f"{self.name} of type {type(value).__name__}" if is_arrays(value) else f"{self.name}={value!r}"
+        short = (
+            isinstance(value, (list, tuple)) and len(value) <= FEW and all(isinstance(v, (int, float)) for v in value)
+        )
+        whole = short or not is_arrays(value)
+        given = f"{self.name}={value!r}" if whole else f"{self.name} of type {type(value).__name__}"
         if isinstance(value, str) or all(isinstance(constraint, Words) for constraint in needed):
             raise InputError(f"{given} is unknown; use {need}", about=(self.name,))
         if all(isinstance(constraint, Function) for constraint in needed):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,7 +79,7 @@ class Searched:
     labels: list[str] | None = None
     frame: str | None = None
     interval_model: IntervalModel | None = None
-    probability: NDArray[np.float64] | None = None
+    numbers: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # further columns, of the shape of the ids
     positions: NDArray[np.int64] | None = None  # ids of the candidates, if they are not positions
 
     def names(self, positions: NDArray[np.int64]) -> list[Any]:
@@ -113,14 +113,19 @@ class SearchResult(Neighbours):
         """Return the same with ids in place of positions."""
         return SearchResult(ids, self.scores, replace(self.searched, positions=self.positions))
 
-    def likely(self, probability: NDArray[np.float64]) -> SearchResult:
-        """Return the same with probabilities."""
-        return SearchResult(self.ids, self.scores, replace(self.searched, probability=probability))
+    def with_numbers(self, **numbers: NDArray[Any]) -> SearchResult:
+        """Return the same with further numbers about every neighbour."""
+        return SearchResult(self.ids, self.scores, replace(self.searched, numbers={**self.numbers, **numbers}))
+
+    @property
+    def numbers(self) -> Mapping[str, NDArray[Any]]:
+        """What the search was asked for besides scores, by name, of the shape of `ids`."""
+        return self.searched.numbers
 
     @property
     def probability(self) -> NDArray[np.float64] | None:
         """P(true similarity > above), of the shape of `ids`; None if `above` was not given."""
-        return self.searched.probability
+        return self.numbers.get("probability")
 
     def columns(self, level: float = 0.9) -> dict[str, Any]:
         """The columns of the frame, by name."""
@@ -136,9 +141,7 @@ class SearchResult(Neighbours):
         }
         if about.interval_model is not None:
             table["low"], table["high"] = (end[which, place] for end in self.bounds(about.interval_model, level))
-        if about.probability is not None:
-            table["probability"] = about.probability[which, place]
-        return table
+        return {**table, **{name: of[which, place] for name, of in self.numbers.items()}}
 
     def bounds(self, model: IntervalModel, level: float = 0.9) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return intervals of all neighbours, by the rank of each among the complete ones."""
@@ -177,7 +180,7 @@ class SearchResult(Neighbours):
         some = replace(
             about,
             rows=(np.arange(n) if about.rows is None else about.rows)[first],
-            probability=None if about.probability is None else about.probability[first],
+            numbers={name: of[first] for name, of in about.numbers.items()},
             positions=None if about.positions is None else about.positions[first],
         )
         shown = SearchResult(self.ids[first], self.scores[first], some).columns()
@@ -199,9 +202,9 @@ class SearchResult(Neighbours):
         -------
         frame
             Columns `query`, `rank` (from 1), `candidate`, `score`; also `low` and `high` where the result has
-            intervals, and `probability` where the search was given `above`. Rows are named by their labels; where there
-            are none, by their number among the queries or the candidates. Rows of which nothing is known have no
-            neighbours, and no line.
+            intervals, and what the search was asked for: `probability`, `std`, `quantile`, `top_probability`. Rows are
+            named by their labels; where there are none, by their number among the queries or the candidates. Rows of
+            which nothing is known have no neighbours, and no line.
 
         Examples
         --------

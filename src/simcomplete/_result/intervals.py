@@ -207,7 +207,7 @@ def _at_levels(table: NDArray[np.float64], levels: Levels) -> NDArray[np.float64
 def check_level(level: Any, name: str = "level") -> float:
     """Return a number between 0 and 1."""
     if isinstance(level, bool) or not isinstance(level, (int, float, np.floating)) or not 0 < level < 1:
-        raise InputError(f"{name}={level!r} must be a number between 0 and 1, such as 0.9")
+        raise InputError(f"{name}={level!r} must be a number between 0 and 1, such as 0.9", about=(name,))
     return float(level)
 
 

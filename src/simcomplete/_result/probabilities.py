@@ -23,6 +23,8 @@ from simcomplete.errors import InputError
 if TYPE_CHECKING:
     from simcomplete._result.completion import Completion
 
+MIDDLES = (np.arange(LEVELS_KEPT - 1) + 0.5) / (LEVELS_KEPT - 1)  # levels that stand for equal parts of a distribution
+
 
 class Probabilities:
     """Methods of a `Completion` about the errors of its similarities."""
@@ -125,8 +127,7 @@ class Probabilities:
         array of shape (rows, cols)
         """
         picked, among = _picked(self, rows, cols)
-        levels = (np.arange(LEVELS_KEPT - 1) + 0.5) / (LEVELS_KEPT - 1)
-        found = pair_blocks(self, picked, among, levels)
+        found = pair_blocks(self, picked, among, MIDDLES)
         widths = [pairs.spread * z.std(axis=1)[pairs.kind] for pairs, z in found]
         return np.asarray(np.minimum(np.concatenate(widths), 1.0))  # at most 1 between -1 and 1
 
@@ -150,7 +151,10 @@ class Probabilities:
             raise InputError(f"n={n!r} must be a whole number of at least 1")
         picked, among = (positions_of(some) for some in _picked(self, rows, cols))
         require(8 * 3 * int(n) * len(picked) * len(among), f"{n} draws", "draw fewer, or of fewer rows and cols")
-        rng = random_state if isinstance(random_state, np.random.Generator) else np.random.default_rng(random_state)
+        try:
+            rng = np.random.default_rng(random_state)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"random_state={random_state!r} is not a seed; give a whole number or None") from error
         model = required(self.interval_model, self.method)
         if model.ranked is None or self.matrix.factor is None:
             levels = rng.random((int(n), len(picked), len(among)))
@@ -188,8 +192,7 @@ class Probabilities:
         if model.ranked is None or self.all_rows_are_queries or self.matrix.factor is None:
             raise InputError("top_probability needs complete candidates apart from queries: sc.complete(P, Q)")
         picked = positions_of(self._resolve("queries" if rows is None else rows, "rows"))
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= self.n_candidates:
-            raise InputError(f"k={k!r} must be a whole number from 1 to the {self.n_candidates} candidates")
+        check_top(k, self.n_candidates)
         if (picked < self.n_candidates).any():
             raise InputError("top_probability is for queries; give rows='queries' or some of them")
         require(8 * len(picked) * self.n_candidates, "probabilities of all candidates", "ask for fewer rows")
@@ -218,6 +221,12 @@ def check_threshold(above: Any) -> float:
     if isinstance(above, bool) or not isinstance(above, (int, float, np.floating)) or not np.isfinite(above):
         raise InputError(f"above={above!r} must be a number, such as 0.9", about=("above",))
     return float(above)
+
+
+def check_top(k: Any, n_candidates: int, name: str = "k") -> None:
+    """Refuse what is not a whole number from 1 to the number of candidates."""
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= n_candidates:
+        raise InputError(f"{name}={k!r} must be a whole number from 1 to the {n_candidates} candidates", about=(name,))
 
 
 def set_right(

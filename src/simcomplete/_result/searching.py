@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from simcomplete import index as vectors
 from simcomplete._result.frames import Searched, SearchResult
-from simcomplete._result.intervals import IntervalModel, required
+from simcomplete._result.intervals import IntervalModel, check_level, moved, required
 from simcomplete._result.matrix import SymmetricMatrix, take
 from simcomplete._result.pairs import LEVELS_KEPT, Pairs
-from simcomplete._result.probabilities import check_threshold, correction_of, set_right
+from simcomplete._result.probabilities import MIDDLES, check_threshold, check_top, correction_of, set_right
 from simcomplete._result.rows import positions_of
 from simcomplete._result.search import Neighbours, nearest, rows_or_queries, scope
 from simcomplete._result.thresholds import Correction
@@ -41,6 +41,9 @@ class WithSearch:
         index: Any = None,
         order: str = "similarity",
         above: float | None = None,
+        std: bool = False,
+        quantile: float | None = None,
+        top: int | None = None,
         progress: bool | None = None,
     ) -> SearchResult:
         """Find the `k` most similar candidates of every query.
@@ -60,6 +63,12 @@ class WithSearch:
             true neighbours among incomplete candidates. For complete candidates both orders are the same.
         above : float, optional
             A similarity, such as 0.9: the probability that the true one is larger is computed as well.
+        std : bool
+            Whether the standard deviations of the true similarities are computed as well.
+        quantile : float, optional
+            Between 0 and 1: this quantile of the true similarities is computed as well.
+        top : int, optional
+            The probability to be truly among so many nearest candidates is computed as well; see `top_probability`.
         progress : bool, optional
             None shows progress on a terminal, False never.
 
@@ -67,7 +76,8 @@ class WithSearch:
         -------
         SearchResult
             A pair: `ids`, int64 (rows, k), positions among the candidates, best first, ties by lower id; `scores`, the
-            expected similarities in either order. With `above` its attribute `probability`, of the same shape. A row of
+            expected similarities in either order. Its attribute `numbers` has what else was asked for, of the same
+            shape, by name: `probability`, `std`, `quantile`, `top_probability`. A row of
             which nothing was observed has no neighbours (id -1, score NaN) and is not a neighbour of others.
             `to_frame()` gives one line for every neighbour, with labels, intervals and probabilities.
         """
@@ -76,6 +86,11 @@ class WithSearch:
         model = self.interval_model
         if above is not None:
             check_threshold(above)
+        if quantile is not None:
+            check_level(quantile, "quantile")
+        if top is not None:
+            check_top(top, self.n_candidates, "top")
+        if above is not None or quantile is not None or top is not None or std:
             required(model, self.method)
         wanted = positions_of(self._resolve(rows_or_queries(rows, self.n_queries), "rows"))
         k, among = scope(k, wanted, self.n_candidates)
@@ -92,9 +107,18 @@ class WithSearch:
         ids, scores = found if blind is None else unanswered(*found, np.isin(wanted, blind))
         about = Searched(wanted, self.n_candidates, self.n - self.n_queries, self.labels, self.frame, model)
         result = SearchResult(ids, scores, about)
-        if above is None:
-            return result
-        return result.likely(found_probability(model, result, float(above), correction_of(self)))
+        if above is not None:
+            p = found_probability(model, result, float(above), correction_of(self))
+            result = result.with_numbers(probability=p)
+        if std:
+            result = result.with_numbers(std=found_deviations(model, result))
+        if quantile is not None:
+            result = result.with_numbers(quantile=found_quantiles(model, result, float(quantile)))
+        if top is not None:
+            every = self.top_probability(top, wanted)
+            p = np.take_along_axis(every, np.maximum(ids, 0), axis=1)
+            result = result.with_numbers(top_probability=np.where(ids >= 0, p, np.nan))
+        return result
 
     def export_index(
         self: Any, path: str | Path, kind: vectors.Kind = "flat", *, overwrite: bool = False
@@ -160,3 +184,16 @@ def found_probability(
     scores = np.where(found.ids >= 0, found.scores, 0.0)
     p = set_right(Pairs(scores, spread, kind), t, model.table(levels, n), levels, correction)
     return np.where(found.ids >= 0, p, np.nan)
+
+
+def found_deviations(model: IntervalModel, found: SearchResult) -> NDArray[np.float64]:
+    """Return standard deviations of the true similarities of the neighbours found; NaN where there is none."""
+    kind, spread, n = found.placed(model)
+    deviations = np.minimum(spread * model.table(MIDDLES, n).std(axis=1)[kind], 1.0)
+    return np.where(found.ids >= 0, deviations, np.nan)
+
+
+def found_quantiles(model: IntervalModel, found: SearchResult, p: float) -> NDArray[Any]:
+    """Return a quantile of the true similarities of the neighbours found; NaN where there is none."""
+    kind, spread, n = found.placed(model)
+    return moved(found.scores, spread * model.table(np.array([p]), n)[kind, 0])

@@ -24,11 +24,22 @@ from simcomplete._rows.derived import UnitRows
 from simcomplete._rows.xp import to_numpy
 from simcomplete.errors import InputError
 
+NOTHING_MORE = {"std": False, "quantile": None, "top": None}
+
 
 class PosteriorAnswers:
     """Similarities of new rows with the fitted candidates, and how sure they are."""
 
-    def search(self: Any, X: Any, k: int = 10, *, above: float | None = None) -> Neighbours:
+    def search(
+        self: Any,
+        X: Any,
+        k: int = 10,
+        *,
+        above: float | None = None,
+        std: bool = False,
+        quantile: float | None = None,
+        top: int | None = None,
+    ) -> Neighbours:
         """Find the `k` most similar candidates of rows with missing values.
 
         Parameters
@@ -39,19 +50,21 @@ class PosteriorAnswers:
             How many; more than there are candidates gives all of them.
         above : float, optional
             A similarity: the probability that the true one is larger is computed as well.
+        std, quantile, top
+            Further numbers about every neighbour, as in `Completion.search`.
 
         Returns
         -------
         Neighbours
             `ids` and `scores`, both (n_new, k), best first: the ids that candidates were given, or their positions.
-            With `above` also `probability`, of the same shape, and `to_frame()`. A row of which nothing is observed
-            has no neighbours: id -1, or None where ids are text, and score NaN.
+            If more was asked for also `numbers`, by name and of the same shape, and `to_frame()`. A row of which
+            nothing is observed has no neighbours: id -1, or None where ids are text, and score NaN.
         """
-        k = check_k(k)
-        if above is not None:
-            likely: SearchResult = self._search_above(X, min(k, len(self.candidates_)), check_threshold(above))
-            return likely if self.ids_ is None else likely.named(self.ids_.named(likely.ids))
         check_is_fitted(self)
+        k, more = check_k(k), {"std": std, "quantile": quantile, "top": top}
+        if above is not None or more != NOTHING_MORE:
+            likely: SearchResult = self._search_above(X, min(k, len(self.candidates_)), above, more)
+            return likely if self.ids_ is None else likely.named(self.ids_.named(likely.ids))
         Q = self._checked(X, reset=False)
         found: Neighbours = self._nearest(self._transformed(Q), self.candidates_, min(k, len(self.candidates_)))
         blind = np.isnan(Q).all(axis=1)
@@ -213,6 +226,7 @@ class PosteriorAnswers:
 
     def _answer(self: Any, X: Any) -> Completion:
         """The fitted candidates and new rows as a result of their own."""
+        check_is_fitted(self)
         Q = self._checked(X, reset=False)
         model = self._with_errors()
         found = self._changes.vectors(model, Q)
@@ -251,11 +265,12 @@ class PosteriorAnswers:
             )
         return model
 
-    def _search_above(self: Any, X: Any, k: int, above: float) -> SearchResult:
-        """The nearest candidates, with probabilities: as by `_answer`, without a copy of rows in memory."""
+    def _search_above(self: Any, X: Any, k: int, above: float | None, more: dict[str, Any]) -> SearchResult:
+        """The nearest candidates with numbers. For probabilities alone rows in memory are not copied."""
         model = self._with_errors()
-        if not model.in_memory:
-            return self._answer(X).search(k, above=above)  # type: ignore[no-any-return]
+        if not model.in_memory or above is None or more != NOTHING_MORE:
+            return self._answer(X).search(k, above=above, **more)  # type: ignore[no-any-return]
+        above = check_threshold(above)
         Q = self._checked(X, reset=False)
         found, n = self._changes.vectors(model, Q), model.candidates.n
         near: Neighbours = self._nearest(found.u, self._changes.model(model).unit, k, bounds=(-1.0, 1.0))
@@ -265,7 +280,7 @@ class PosteriorAnswers:
             near = Neighbours(*unanswered(*near, blind))
             errors = without_certainty({"interval_model": errors}, np.flatnonzero(blind), 0)["interval_model"]
         result = SearchResult(*near, Searched(np.arange(n, n + len(Q)), n, n, interval_model=errors))
-        return result.likely(self._likely(result, errors, above))
+        return result.with_numbers(probability=self._likely(result, errors, above))
 
     def _likely(self: Any, found: SearchResult, errors: IntervalModel, above: float) -> NDArray[np.float64]:
         """P(true similarity > above) of neighbours, by a model of complete candidates."""

@@ -87,14 +87,14 @@ def mean_squared_gaps(
     >>> mean_squared_gaps(q, seen, np.array([[0, 1]]), rows, np.ones(2))
     array([[0., 4.]])
     """
-    out = np.zeros(places.shape)
-    alone = len(places) == 1  # only what it reads is divided
+    out, alone = np.zeros(places.shape), len(places) == 1  # one row: only what it reads is divided
     divided, values = rows if alone else rows / deviations, values / deviations
-    for row in np.flatnonzero(observed.any(axis=1)):
-        o = observed[row].nonzero()[0]
-        near = part_of(divided, places[row], o)
-        gap = (near / deviations.take(o) if alone else near) - values[row].take(o)
-        out[row] = np.vecdot(gap, gap) / len(o)
+    for seen, others, own, gaps in zip(observed, places, values, out, strict=True):
+        if len(o := seen.nonzero()[0]):
+            near = part_of(divided, others, o)
+            gap = (near / deviations.take(o) if alone else near) - own.take(o)
+            np.vecdot(gap, gap, out=gaps)
+    out /= np.maximum(observed.sum(axis=1), 1)[:, None]
     return out
 
 
@@ -130,13 +130,12 @@ def mixed(
     count = observed.sum(axis=1)[:, None]
     slope = count / (2 * WIDTHS**2)
     log = -count * np.log(WIDTHS) - slope * distances[:, :1]  # of the first candidate, (rows, widths)
-    log = (log - log.max(axis=1, keepdims=True))[:, :, None] - slope[:, :, None] * (
-        (distances - distances[:, :1])[:, None, :]
-    )
-    w = np.exp(log, out=log).sum(axis=1)
+    log -= log.max(axis=1, keepdims=True)
+    each = slope[:, :, None] * (distances - distances[:, :1])[:, None, :]
+    w = np.exp(np.subtract(log[:, :, None], each, out=each), out=each).sum(axis=1)
     w = (w / w.sum(axis=1, keepdims=True))[:, :SOURCES]
-    sources = rows[places[:, :SOURCES]]
-    size = np.sqrt(np.sum(sources**2, axis=2))
+    sources = rows.take(places[:, :SOURCES], axis=0)
+    size = np.sqrt(np.sum(rows**2, axis=1))[places[:, :SOURCES]]
     size = np.where(size > 1e-100, size, 1.0)  # zero rows point nowhere
     beta = size / np.hypot(size, np.sqrt(np.minimum(distances[:, :1], LARGEST) * tail))
     copy = ((w * beta / size)[:, None, :] @ sources)[:, 0]
@@ -161,7 +160,9 @@ def lift_likely(
     """
     out, sizes = u.copy(), length.copy()
     for some in row_blocks(len(u), 8 * places.shape[1] * u.shape[1], AT_A_TIME):
-        out[some] = lifted(u[some], unit[first[some]], unit[places[some]], MOST_LIFT * weight[some], LITTLE_MORE)
+        out[some] = lifted(
+            u[some], unit[first[some]], unit.take(places[some], axis=0), MOST_LIFT * weight[some], LITTLE_MORE
+        )
     moved = np.flatnonzero((out != u).any(axis=1))
     sizes[moved] = length_of_incomplete(out[moved])
     return out, sizes

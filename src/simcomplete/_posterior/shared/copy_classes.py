@@ -41,6 +41,7 @@ RIDGE, STEPS, HALVINGS = 0.3, 20, 20  # of the regression
 LARGEST_OUTLYING = 1e200  # squared distance to the mean of all
 SMALL = 1e-4  # added to squared distances before their logarithm
 FEATURES = 5  # numbers that tell copies from fresh rows
+PAIRS = np.triu_indices(3)  # of classes of copies
 NO_CENTRED_COPIES = (
     "copies=True cannot go with metric='pearson': a copy has the same values, and the mean that correlations take off "
     "depends on which of them are missing; use metric='cosine', or copies=False"
@@ -75,21 +76,22 @@ class Steps:
     """
 
     def __init__(self, rows: Matrix) -> None:
-        some = rows[np.linspace(0, len(rows) - 1, min(len(rows), STEP_ROWS)).astype(np.int64)]
-        some = np.sort(np.ascontiguousarray(some.T), axis=1)
+        if len(rows) > STEP_ROWS:
+            rows = rows[np.linspace(0, len(rows) - 1, STEP_ROWS).astype(np.int64)]
+        some = np.sort(np.ascontiguousarray(rows.T), axis=1)
         m = some.shape[1]
         new = np.ones(some.shape, dtype=bool)
         np.not_equal(some[:, 1:], some[:, :-1], out=new[:, 1:])
-        starts = np.flatnonzero(new)  # of equal values, feature by feature
-        runs = np.diff(starts, append=new.size).astype(np.float64)
-        self.coincidences = -np.log(np.bincount(starts // m, weights=runs * runs) / m**2)
-        self.columns: NDArray[np.int64] = np.flatnonzero(np.count_nonzero(new, axis=1) * FEWER <= m)
+        edges = np.append(np.flatnonzero(new), new.size)  # of equal values, feature by feature
+        runs = (edges[1:] - edges[:-1]).astype(np.float64)
+        distinct = np.count_nonzero(new, axis=1)
+        self.coincidences = -np.log(np.add.reduceat(runs * runs, np.cumsum(distinct) - distinct) / m**2)
+        self.columns: NDArray[np.int64] = np.flatnonzero(distinct * FEWER <= m)
         some, new = some[self.columns], new[self.columns]
         self._low, self._high = some[:, 0], some[:, -1]
         self._values = some[new]
         # One rising sequence for all features: each has an interval of its own.
         self._keys = self._key(self._values, np.nonzero(new)[0])
-
         self._place = np.full(rows.shape[1], -1)
         self._place[self.columns] = np.arange(len(self.columns))
 
@@ -222,12 +224,31 @@ def looks_for_copies(asked: bool | None, centred: bool) -> bool:
     return not centred if asked is None else bool(asked)
 
 
-_pairs = cache(np.triu_indices)  # takes longer than all the rest for one row
-
-
 def _with_products(z: Matrix) -> Matrix:
-    first, second = _pairs(z.shape[1])
-    return np.column_stack([np.ones(len(z)), z, z[:, first] * z[:, second]])
+    """A constant, the features, and the products of all pairs of them: (rows, columns)."""
+    return np.column_stack([np.ones(len(z)), z, _products(z.T).T])
+
+
+def _products(z: Matrix) -> Matrix:
+    """Products of all pairs of rows, each with itself, too, in the order of `np.triu_indices`."""
+    z, start = np.ascontiguousarray(z), 0
+    out = np.empty((len(z) * (len(z) + 1) // 2, z.shape[1]))
+    for i, row in enumerate(z):  # several times faster than picking both rows of all pairs
+        np.multiply(row, z[i:], out=out[start : start + len(z) - i])
+        start += len(z) - i
+    return out
+
+
+@cache
+def _place_of_pairs(columns: int) -> NDArray[np.int64]:
+    """Where the entries of a Hessian stand, (3 columns, 3 columns): pair of classes by pair of columns."""
+
+    def pairs(size: int) -> NDArray[np.int64]:
+        low, high = (ufunc.outer(np.arange(size), np.arange(size)) for ufunc in (np.minimum, np.maximum))
+        return np.asarray(low * size - low * (low + 1) // 2 + high)
+
+    both = pairs(3)[:, None, :, None] * (columns * (columns + 1) // 2) + pairs(columns)[None, :, None, :]
+    return both.reshape(3 * columns, 3 * columns)
 
 
 def learn_classes(x: Matrix, label: NDArray[np.int64], weight: Matrix, rates: Matrix) -> CopyModel:
@@ -235,38 +256,33 @@ def learn_classes(x: Matrix, label: NDArray[np.int64], weight: Matrix, rates: Ma
 
     Scores are those of the copies relative to fresh rows, whose own are 0.
     """
-    low, high, mean = x.min(axis=0), x.max(axis=0), x.mean(axis=0)
-    sd = np.where(x.std(axis=0) < 1e-9, 1.0, x.std(axis=0))
-    A = _with_products((x - mean) / sd)
-    columns, Y = A.shape[1], np.eye(4)[label][:, 1:]
-    penalty = np.full((columns, 1), RIDGE)
-    penalty[0] = UNPENALISED
+    x = np.ascontiguousarray(x.T)  # features and classes first: sums along rows are the faster ones
+    low, high, mean, sd = x.min(axis=1), x.max(axis=1), x.mean(axis=1), x.std(axis=1)
+    sd[sd < 1e-9] = 1.0
+    A = _with_products(((x - mean[:, None]) / sd[:, None]).T)
+    A_T, columns, Y = np.ascontiguousarray(A.T), A.shape[1], np.eye(4)[1:].take(label, axis=1)
+    penalty = np.where(np.arange(columns) == 0, UNPENALISED, RIDGE)
 
     def at(W: Matrix) -> tuple[float, Matrix]:
-        G = A @ W
-        top = np.maximum(G.max(axis=1), 0.0)
-        E = np.exp(G - top[:, None])
-        total = E.sum(axis=1) + np.exp(-top)
-        loss = weight @ (np.log(total) + top - np.sum(Y * G, axis=1)) + 0.5 * np.sum(penalty * W * W)
-        return float(loss), E / total[:, None]
+        G = W @ A_T
+        top = np.maximum(G.max(axis=0), 0.0)
+        E = np.exp(G - top)
+        total = E.sum(axis=0) + np.exp(-top)
+        loss = weight @ (np.log(total) + top - np.sum(Y * G, axis=0)) + 0.5 * np.sum(penalty * W * W)
+        return float(loss), E / total
 
-    W = np.zeros((columns, 3))
-    first, second = np.triu_indices(3)
-    place = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])  # of a pair of classes among these
-    upper = _pairs(columns)
-    products, at_pair = A[:, upper[0]] * A[:, upper[1]], np.empty((columns, columns), dtype=np.int64)
-    at_pair[upper] = at_pair[upper[::-1]] = np.arange(len(upper[0]))
+    W, first, second = np.zeros((3, columns)), *PAIRS
+    same, products, place = (first == second)[:, None], _products(A_T), _place_of_pairs(columns)
     loss, P = at(W)
     for _ in range(STEPS):
-        slope = A.T @ (weight[:, None] * (P - Y)) + penalty * W
-        curved = weight[:, None] * P[:, first] * ((first == second) - P[:, second])
-        blocks = (curved.T @ products)[:, at_pair]  # A^T diag(curved) A for all pairs of classes at once
-        H = blocks[place].transpose(0, 2, 1, 3).reshape(3 * columns, 3 * columns)
-        H.ravel()[:: 3 * columns + 1] += np.tile(penalty[:, 0], 3)
-        step, failed = scipy.linalg.lapack.dposv(H, slope.T.ravel(), overwrite_a=1)[1:]
+        slope = (weight * (P - Y)) @ A + penalty * W
+        curved = weight * P.take(first, axis=0) * (same - P.take(second, axis=0))
+        H = (curved @ products.T).take(place)  # A^T diag(curved) A for all pairs of classes at once
+        H.ravel()[:: 3 * columns + 1] += np.tile(penalty, 3)
+        step, failed = scipy.linalg.lapack.dposv(H, slope.ravel(), overwrite_a=1)[1:]
         if failed:  # by rounding: with the penalty it is positive definite
             break
-        step = step.reshape(3, columns).T
+        step = step.reshape(3, columns)
         before = loss
         for halving in range(HALVINGS):
             loss, P = at(W - step / 2**halving)
@@ -275,7 +291,7 @@ def learn_classes(x: Matrix, label: NDArray[np.int64], weight: Matrix, rates: Ma
                 break
         if before - loss < CONVERGED * before:
             break
-    return CopyModel(np.column_stack([np.zeros(columns), W]), low, high, mean, sd, rates)
+    return CopyModel(np.column_stack([np.zeros(columns), W.T]), low, high, mean, sd, rates)
 
 
 def nothing_learnt(features: int) -> CopyModel:
