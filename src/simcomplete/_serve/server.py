@@ -48,8 +48,8 @@ def open_service(
         return Service(served, samples=samples)
     if store is not None and not isinstance(served.candidates()._model, CandidateModel):
         raise InputError(
-            "--store is for complete candidates, and this model was fitted to incomplete ones: leave it out; a store is "
-            "filled in Python, with model.attach(store)"
+            "--store is for complete candidates, and this model was fitted to incomplete ones: leave it out; a store "
+            "is filled in Python, with model.attach(store)"
         )
     digest = json.loads((model / MODEL.file).read_text(encoding="utf-8"))["sha256"]
     place = model.with_name(f"{model.name}.changes.sqlite") if changes is None else changes
