@@ -3,8 +3,9 @@
     python -m benchmarks.one_query [--data FOLDER] [--few 1000] [--rows 100000] [--only small|large]
 
 Small: 1,000 candidates of 784 features, or --few others (MNIST of FOLDER, up to 3,100, else image-like rows), 80 % of
-each query missing, a mask of its own, one thread. Large: 100,000 x 384 rows around the sentence vectors of FOLDER (else image-like), found through
-the lists of a `FaissStore`, from which the neighbours come too; recall and error beside those of an exact search.
+each query missing, a mask of its own, one thread. Large: 100,000 x 384 rows around the sentence vectors of FOLDER (else
+image-like), found through the lists of a `FaissStore`, from which the neighbours come too; recall and error beside
+those of an exact search.
 Times are per query: wall clock as the lower quartile, since other work on the machine only adds, and processor time.
 """
 

@@ -95,6 +95,11 @@ def test_what_cannot_be(saved, tmp_path):
         open_service(saved, None, store=f"sqlite:{tmp_path / 'v.sqlite'}")
     with pytest.raises(InputError, match="not the address of a store"):
         open_service(saved, None, store="elsewhere")
+    gaps = np.where(np.random.default_rng(1).random(P.shape) < 0.2, np.nan, P)
+    PosteriorCompleter(effort="fast").fit(gaps).save(tmp_path / "g")
+    with pytest.raises(InputError, match="--store is for complete candidates"):
+        open_service(tmp_path / "g", None, store=f"sqlite:{tmp_path / 'g.sqlite'}")
+    assert not (tmp_path / "g.sqlite").exists()  # nothing was put before it was refused
     PosteriorImputer().fit(P).save(tmp_path / "i")
     with pytest.raises(InputError, match="this model has none"):
         open_service(tmp_path / "i", None, store="sqlite::memory:")

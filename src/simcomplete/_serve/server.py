@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from simcomplete._load import load
+from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._result.archive import MODEL
 from simcomplete._serve.answers import Served
 from simcomplete._serve.app import Service, create_app
@@ -45,6 +46,11 @@ def open_service(
         if store is not None:
             raise InputError("--store is for the candidates of a PosteriorCompleter, and this model has none")
         return Service(served, samples=samples)
+    if store is not None and not isinstance(served.candidates()._model, CandidateModel):
+        raise InputError(
+            "--store is for complete candidates, and this model was fitted to incomplete ones: leave it out; a store "
+            "is filled in Python, with model.attach(store)"
+        )
     digest = json.loads((model / MODEL.file).read_text(encoding="utf-8"))["sha256"]
     place = model.with_name(f"{model.name}.changes.sqlite") if changes is None else changes
     journal = Journal(place, digest, served.d)

@@ -40,7 +40,7 @@ class Samples:
             return {"n": len(self.rows), "rows": self.rows[part], "names": names, "ids": None}
         if not served.searches:
             return {"n": 0, "rows": np.zeros((0, served.d)), "names": [], "ids": None}
-        ids = served.ids.as_list()[start : start + count]
+        ids = served.ids.values[start : start + count].tolist()
         rows = candidate_rows(served, np.arange(start, start + len(ids)))
         return {"n": len(served.ids), "rows": rows, "names": [str(key) for key in ids], "ids": ids}
 

@@ -90,7 +90,7 @@ class StoredServed(Served):
 
     def check(self) -> None:
         """Read one row of the store."""
-        self.store.get(self.ids.as_list()[:1])
+        self.store.get(self.ids.values[:1].tolist())
 
     def remove(self, gone: list[Any]) -> None:
         """Remove candidates from the store, once no new search finds them."""

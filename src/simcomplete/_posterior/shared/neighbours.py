@@ -75,7 +75,7 @@ class KeptRows:
     def has_outline(self, k: int = 1) -> bool:
         """Whether rows are wide, and many beside the k that are searched for."""
         n, d = self.unit.shape
-        return WIDE <= d <= WIDEST and k * CLEAR <= n
+        return bool(WIDE <= d <= WIDEST and k * CLEAR <= n)
 
     def nearest(self, u: Matrix, k: int, limits: tuple[float, float]) -> tuple[NDArray[np.int64], Matrix] | None:
         """The `k` rows with the largest products with vectors, clipped; None where all are to be compared by block."""

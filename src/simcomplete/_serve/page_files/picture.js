@@ -54,7 +54,9 @@ export class PictureEditor {
   }
 
   async begin() {
+    const state = () => `${this.values};${this.hidden}`, before = state();
     await this.turn(0);
+    if (state() !== before) return; // somebody has begun to draw meanwhile
     if (this.samples.length) this.pick(0, false);
     this.hideAtRandom();
   }

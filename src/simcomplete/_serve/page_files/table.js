@@ -65,13 +65,22 @@ export class TableEditor {
   }
 
   async begin() {
-    await this.pick(0, false);
+    const before = String(this.values);
+    const found = await this.loaded(0);
+    if (String(this.values) !== before) return; // somebody has begun to type meanwhile
+    this.take(0, found, false);
     this.hideAtRandom();
   }
 
-  async pick(place, tell = true) {
+  async pick(place) { this.take(place, await this.loaded(place)); }
+
+  async loaded(place) {
     const found = await this.loadSamples(Math.max(0, place), 1);
     this.picker.hidden = !found.n;
+    return found;
+  }
+
+  take(place, found, tell = true) {
     if (!found.rows.length) return;
     this.place = Math.max(0, place);
     this.base = found.rows[0];
