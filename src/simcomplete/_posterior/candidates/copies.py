@@ -213,13 +213,13 @@ def _gaps(noise: Matrix, raw: Matrix, observed: Mask, places: NDArray[np.int64],
 
     The noise is 0 where nothing is observed.
     """
-    own = np.einsum("nrf,nrf->rn", noise, noise)[:, :, None]
+    own, twice = np.einsum("nrf,nrf->rn", noise, noise)[:, :, None], 2 * noise.transpose(1, 0, 2)
     out = np.empty((len(raw), len(noise), places.shape[1] + 1))
-    for row, (seen, others) in enumerate(zip(observed, places, strict=True)):
+    for seen, others, values, moved, gaps in zip(observed, places, raw, twice, out[:, :, 1:], strict=True):
         o = seen.nonzero()[0]
-        gap = part_of(rows, others, o) - raw[row].take(o)
+        gap = part_of(rows, others, o) - values.take(o)
         # |gap - noise|^2 for all kinds, of which some have no noise.
-        np.subtract(np.vecdot(gap, gap), 2 * noise[:, row].take(o, axis=1) @ gap.T, out=out[row, :, 1:])
+        np.subtract(np.vecdot(gap, gap), moved.take(o, axis=1) @ gap.T, out=gaps)
     out[:, :, 1:] += own
     out[:, :, :1] = own
     out /= np.maximum(observed.sum(axis=1), 1)[:, None, None]

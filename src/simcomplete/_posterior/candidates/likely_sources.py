@@ -87,14 +87,14 @@ def mean_squared_gaps(
     >>> mean_squared_gaps(q, seen, np.array([[0, 1]]), rows, np.ones(2))
     array([[0., 4.]])
     """
-    out = np.zeros(places.shape)
-    alone = len(places) == 1  # only what it reads is divided
+    out, alone = np.zeros(places.shape), len(places) == 1  # one row: only what it reads is divided
     divided, values = rows if alone else rows / deviations, values / deviations
-    for row in np.flatnonzero(observed.any(axis=1)):
-        o = observed[row].nonzero()[0]
-        near = part_of(divided, places[row], o)
-        gap = (near / deviations.take(o) if alone else near) - values[row].take(o)
-        out[row] = np.vecdot(gap, gap) / len(o)
+    for seen, others, own, gaps in zip(observed, places, values, out, strict=True):
+        if len(o := seen.nonzero()[0]):
+            near = part_of(divided, others, o)
+            gap = (near / deviations.take(o) if alone else near) - own.take(o)
+            np.vecdot(gap, gap, out=gaps)
+    out /= np.maximum(observed.sum(axis=1), 1)[:, None]
     return out
 
 
