@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.data import imagelike
 from benchmarks.measure import Settings, timed
-from simcomplete._posterior.candidates.conditional import unit_rows
+from simcomplete._posterior.shared.rows import unit_rows
 from simcomplete._result.matrix import SymmetricMatrix
 from simcomplete._result.search import nearest
 from simcomplete.errors import MissingExtraError

@@ -41,6 +41,19 @@ VALIDITY = "_result/validity.py"
 
 EQUIVALENT = [
     Equivalent(GRID, "b = np.sum(S * T", "1.0", "", "only divides where the quotient is not used"),
+    Equivalent(GRID, "FEW = 2", "2", "(3)", "there are 2 settings, or 20"),
+    *(
+        Equivalent(
+            "_posterior/candidates/ranked_errors.py", "minlength=len(edges) + 1", old, "", "an empty last bucket goes"
+        )
+        for old in ("len(edges) + 1", "1")
+    ),
+    *(
+        Equivalent(
+            "_posterior/all_rows/members.py", "FactorProblem.of(rows", old, "", "the variance is that of the rows"
+        )
+        for old in ("False", "True")
+    ),
     Equivalent(CERTIFY, "seed: int = 0", "0", "", "any seed will do"),
     Equivalent(CERTIFY, "numerical_rank(np.linalg", "(gram + gram.T) / 2", "", "a rank has no scale"),
     Equivalent(CERTIFY, "numerical_rank(np.linalg", "2", "", "a rank has no scale"),

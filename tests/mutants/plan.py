@@ -184,7 +184,12 @@ TESTS = {
     "_result/rows": ["tests/result/test_rows.py"],
     "_result/pair_spread": ["tests/result/test_pair_spread.py"],
     "_result/summary": ["tests/result/test_known_store.py", "tests/result/test_summary.py"],
-    "_result/store": ["tests/result/test_known_store.py", "tests/result/test_store.py", "tests/result/test_formats.py"],
+    "_result/store": [
+        "tests/result/test_known_parts.py",
+        "tests/result/test_known_store.py",
+        "tests/result/test_store.py",
+        "tests/result/test_formats.py",
+    ],
     "_result/archive": ["tests/result/test_known_store.py", "tests/result/test_store.py"],
     "_result/probabilities": [
         "tests/result/test_known_parts.py",
@@ -207,7 +212,11 @@ TESTS = {
         "tests/result/test_known_thresholds.py",
         "tests/result/test_probabilities.py",
     ],
-    "_result/validity": ["tests/result/test_known_details.py", "tests/result/test_completed_views.py"],
+    "_result/validity": [
+        "tests/result/test_known_parts.py",
+        "tests/result/test_known_details.py",
+        "tests/result/test_completed_views.py",
+    ],
     "_result/views": [
         "tests/result/test_known_parts.py",
         "tests/result/test_known_views.py",

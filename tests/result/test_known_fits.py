@@ -24,6 +24,7 @@ def parts(**more):
         (parts(spread=np.zeros(5), quantiles=np.zeros(11)), {"all_rows_are_queries": True, "n_candidates": 5}),
         (parts(), {"labels": list("abcde")}),
         ({"dense": np.zeros((5, 5))}, {}),
+        ({"dense": np.ones((1, 1))}, {"n_candidates": 1}),
         ({"candidates": np.zeros((3, 4)), "factor_below": np.zeros((2, 4))}, {"exact": ROWS}),
     ],
 )
@@ -50,6 +51,7 @@ def test_what_fits_is_accepted(arrays, facts):
         ({"dense": np.zeros((5, 4))}, {}, r"dense.npy holds \(5, 4\), and \(5, 5\) fits"),
         ({"factor": np.zeros((0, 2))}, {"n_candidates": 0}, "there are no rows"),
         ({}, {}, "neither factor.npy nor dense.npy"),
+        ({"dense": np.zeros((5, 5)), "signs": np.ones(1)}, {}, r"signs.npy holds \(1,\), and \(0,\) fits"),
         (
             {"candidates": np.zeros((3, 4)), "factor_below": np.zeros((2, 3))},
             {"exact": ROWS},

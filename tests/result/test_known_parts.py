@@ -7,13 +7,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from simcomplete._result import top
+from simcomplete._result import top, validity
 from simcomplete._result.completion import Completion
 from simcomplete._result.frames import SearchResult
 from simcomplete._result.intervals import IntervalModel, RankedErrors
 from simcomplete._result.layout import Parts
 from simcomplete._result.layout_values import TableOf
 from simcomplete._result.matrix import SymmetricMatrix
+from simcomplete._result.store import _interval_model
 from simcomplete._result.top import TopDraws
 from simcomplete._result.views import with_exact_candidates
 from simcomplete._rows.derived import UnitRows
@@ -115,3 +116,27 @@ def test_tables_in_files_are_held_in_memory_where_that_is_asked_for():
     held = TableOf(("n", "d"), in_memory=True).read({"array": "rows"}, "model", parts)
     assert isinstance(held, HeldRows) and parts.sides == {"n": 3, "d": 2}
     np.testing.assert_array_equal(held.array, [[0.6, 0.8], [0.0, 1.0], [1.0, 0.0]])
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_vectors_of_pairs_that_a_file_lacks_are_the_factor(stored):
+    rng = np.random.default_rng(0)
+    arrays = {name: rng.random(shape) for name, shape in (("spread", 5), ("quantiles", 11), ("factor", (5, 3)))}
+    assert _interval_model(arrays).pairs is None
+    pairs = {"variances": (5, 3), "loadings": (3, 2), "weights": (3,), "doubt": (5,), "vectors": (5, 3)}
+    arrays |= {f"pair_{name}": rng.random(shape) for name, shape in pairs.items()}
+    if not stored:
+        del arrays["pair_vectors"]
+    found = _interval_model(arrays).pairs
+    np.testing.assert_array_equal(found.vectors, arrays["pair_vectors" if stored else "factor"])
+    np.testing.assert_array_equal(found.doubt, arrays["pair_doubt"])
+    del arrays["pair_doubt"]
+    assert _interval_model(arrays).pairs is None
+
+
+@pytest.mark.parametrize(("largest", "tolerated"), [(0.5, 2e-10), (1.0, 2e-10), (30.0, 6e-9)])
+def test_how_far_below_0_an_eigenvalue_is_rounding(largest, tolerated):
+    """1e-10 for each of two rows, in units of the largest entry of the diagonal, at least of 1."""
+    for share, psd in ((0.9, True), (1.1, False)):
+        S = SymmetricMatrix(dense=np.diag([largest, -share * tolerated]))
+        assert validity.validate(S, None).psd.ok is psd

@@ -37,7 +37,7 @@ from simcomplete._posterior.centred import (
 )
 from simcomplete._posterior.extend import FittedRows, posterior_extension
 from simcomplete._posterior.incomplete_rows import FAST_ROWS, fit_all_rows
-from simcomplete._posterior.shared.copy_classes import KINDS, TOLD, check_prior, looks_for_copies
+from simcomplete._posterior.shared.copy_classes import KINDS, PRIORS, check_prior, looks_for_copies
 from simcomplete._posterior.shared.neighbours import MAX_NEIGHBOURS
 from simcomplete._posterior.shared.rows import diagonal_deficit, in_units_of, typical_length
 from simcomplete._posterior.similarities.given import from_similarities
@@ -287,7 +287,7 @@ METHODS = (
                 Flag(),
                 meaning="whether queries may be candidates themselves, with noise; None: unless metric='pearson'",
             ),
-            parameter("prior", None, *TOLD, meaning="share of queries that are, in all or of each kind; None: few"),
+            parameter("prior", None, *PRIORS, meaning="share of queries that are, in all or of each kind; None: few"),
         ),
         shared=frozenset({"metric"}),
         by_block=True,

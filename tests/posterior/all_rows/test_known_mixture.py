@@ -23,7 +23,7 @@ from simcomplete.errors import InputWarning
 # Scored pairs
 
 
-def test_errors_of_judged_pairs_one_at_a_time():
+def test_errors_of_scored_pairs_one_at_a_time():
     X, hidden = drawn(n=40)
     lost = HiddenValues.of(hidden, None, np.random.default_rng(0))
     others = np.array([3, 8, int(lost.scored[0])])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from simcomplete._posterior.candidates.copies import moved_if_harmless
+from simcomplete._posterior.candidates.likely_sources import ranked_first
 from simcomplete._posterior.candidates.model import CandidateModel
 from simcomplete._posterior.shared.copy_classes import RATES, CopyModel
 from simcomplete._rows.table import HeldRows
@@ -111,3 +112,16 @@ def test_copies_are_named_also_where_vectors_stay():
     assert np.abs(moved.u - plain.u).max() > 0.01
     np.testing.assert_array_equal(still.match.ids, moved.match.ids)
     np.testing.assert_array_equal(still.match.probabilities, moved.match.probabilities)
+
+
+@pytest.mark.parametrize(("cosine", "weight"), [(0.9, None), (0.994, 0.95), (0.995, 0.0)])
+def test_no_more_than_95_percent_of_a_vector_are_its_source(cosine, weight):
+    """A rival at this cosine with the source is ahead by .99 sin: odds of .99 sin / (1 - cos), and a fifth more."""
+    u, source = np.array([0.0, 0.99]), np.array([1.0, 0.0])
+    rival = np.array([cosine, np.sqrt(1 - cosine**2)])
+    odds = 1.2 * (0.99 * rival[1]) / (1 - cosine)
+    if weight is None:  # as far as is needed
+        weight = odds / (1 + odds)
+    moved, length = ranked_first(u, 0.99, source, np.stack([source, rival]), np.zeros_like)
+    np.testing.assert_allclose(moved, (1 - weight) * u + weight * source, atol=1e-12)
+    assert length == pytest.approx(np.linalg.norm(moved))

@@ -165,7 +165,7 @@ def test_the_filter_in_a_loop():
             assert found[q, k] == pytest.approx(mu + g * (y[q, k] - mu))
 
 
-# Candidates that play queries
+# Candidates that are held out
 
 
 @pytest.fixture
@@ -280,11 +280,11 @@ def test_how_often_candidates_play(n, effort, rounds, count, monkeypatch):
     asked = []
     plain = calibrate.hold_out_candidates
 
-    def rehearse(S, lam, noise, scales, ks, count, rng):
+    def plain_holdout(S, lam, noise, scales, ks, count, rng):
         asked.append(count)
         return plain(S[:9, :9], lam, noise, scales, ks, 2, rng)
 
-    monkeypatch.setattr(calibrate, "hold_out_candidates", rehearse)
+    monkeypatch.setattr(calibrate, "hold_out_candidates", plain_holdout)
     X = rows_of(n, 3, 0)
     calibrate.choose_wiener(X @ X.T, np.ones(3), Noise(0.1, 0.1), np.ones(1), effort, np.random.default_rng(0))
     assert asked == [count] * rounds

@@ -91,7 +91,7 @@ def test_a_feature_that_nobody_has_any_more_comes_back():
     assert not np.isnan(found.truth[:, 2]).any()
 
 
-def test_many_rows_are_rehearsed_with_some(monkeypatch):
+def test_of_many_rows_some_are_held_out(monkeypatch):
     monkeypatch.setattr(holdout_module, "ROWS", 50)
     monkeypatch.setattr(holdout_module, "MAX_HELD_OUT", 10)
     X = correlated(200)

@@ -33,7 +33,7 @@ SEEN = np.array([1.0, 0.5, 1 / 3])
 MOST_EXACT = 0.5
 MOST_COPIES = 0.99  # the largest share of copies that can be recognised
 Prior = float | Sequence[float] | None  # how common copies are, in all or each class; None: as is usual
-TOLD: tuple[Constraint, ...] = (
+PRIORS: tuple[Constraint, ...] = (
     Number(0.0, MOST_COPIES, above=True),
     Shares(("exact", "near", "rough copies"), MOST_COPIES),
 )
@@ -195,7 +195,7 @@ def check_prior(prior: Prior) -> Prior:
     """
     if prior is None:
         return None
-    Parameter("prior", None, TOLD, "").checked(prior)
+    Parameter("prior", None, PRIORS, "").checked(prior)
     return float(prior) if isinstance(prior, (int, float, np.number)) else tuple(map(float, prior))
 
 
