@@ -114,7 +114,19 @@ def test_what_probabilities_are_regressed_on():
     found = of_threshold(p, np.array([[0.5]]))
     np.testing.assert_allclose(found, np.column_stack([x, [1, 1], [0, x[1]], np.log([0.5, 0.5])]))
     found = of_place(p, np.array([1.0, 2.0]), np.array([9.0, -1.0]))
-    np.testing.assert_allclose(found, np.column_stack([x, [1, 1], (x + 5) ** 2 / 10, [0, np.log(2)], [4, -1]]))
+    by_lead = ([4, -1], [4, 0])  # a lead has another slope than a lag
+    np.testing.assert_allclose(found, np.column_stack([x, [1, 1], (x + 5) ** 2 / 10, [0, np.log(2)], *by_lead]))
+
+
+def test_leads_that_tell_little_do_not_make_places_sure():
+    """Lags tell much and leads little: leads of more than 2 are among the first three in four times of five."""
+    lead = np.linspace(-3, 3, 6001)
+    share = np.where(lead < 0, logistic(1.2 + 4 * lead), logistic(1.2 + 0.05 * lead))
+    y = (np.random.default_rng(0).random(lead.size) < share).astype(float)
+    X = of_place(np.full(lead.size, 0.5), np.full(lead.size, 10.0), lead)
+    stated = logistic(X @ regress(X, y))
+    for some in (lead > 2, (lead > 0) & (lead < 0.5), (lead > -0.5) & (lead < 0)):
+        assert abs(stated[some].mean() - share[some].mean()) < 0.05
 
 
 def test_places_from_draws_one_at_a_time():
@@ -179,9 +191,9 @@ def test_where_no_simulated_query_has_k_candidates_places_stay_as_drawn():
     ranked = RankedErrors(np.array([1.0]), np.linspace(-1, 1, 9)[None], 0.2 * F / spread, simulated)
     model = IntervalModel(np.zeros(1), np.linspace(0, 2, 1001), ranked)
     done = SimpleNamespace(matrix=SymmetricMatrix(factor=F), n_candidates=3)
-    np.testing.assert_array_equal(TopDraws(done, model, 3, 3).regression(), [1.0, 0.0, 0.0, 0.0, 0.0])
-    assert TopDraws(done, model, 2, 3).regression().shape == (5,)
-    assert (TopDraws(done, model, 2, 3).regression() != [1.0, 0.0, 0.0, 0.0, 0.0]).any()
+    np.testing.assert_array_equal(TopDraws(done, model, 3, 3).regression(), [1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    assert TopDraws(done, model, 2, 3).regression().shape == (6,)
+    assert (TopDraws(done, model, 2, 3).regression() != [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]).any()
 
 
 def test_the_only_simulated_query_has_its_own_error():

@@ -112,7 +112,10 @@ def of_threshold(p: Matrix, spread: Matrix) -> Matrix:
 
 
 def of_place(p: Matrix, rank: Matrix, lead: Matrix) -> Matrix:
-    """Return the columns that P(among the first k) is regressed on: draws, rank of the estimate, lead over the k-th."""
-    x = logit(p).ravel()
-    more = [(x + 5) ** 2 / 10, np.log(rank).ravel(), np.clip(lead, -4, 4).ravel()]
-    return np.column_stack([x, np.ones(x.size), *more])
+    """Return the columns that P(among the first k) is regressed on: draws, rank of the estimate, lead over the k-th.
+
+    A lead has another slope than a lag: with one for both, probabilities near 1 were too large where errors of the
+    simulated queries differ much, and their draws tell little.
+    """
+    x, lead = logit(p).ravel(), np.clip(lead, -4, 4).ravel()
+    return np.column_stack([x, np.ones(x.size), (x + 5) ** 2 / 10, np.log(rank).ravel(), lead, np.maximum(lead, 0)])

@@ -61,5 +61,5 @@ class TopDraws:
             kth = np.partition(-np.nan_to_num(T, nan=-2.0), self.k - 1)[self.k - 1]
             y.append(-T[order] <= kth)
         if not X:
-            return np.array([1.0, 0, 0, 0, 0])
+            return np.array([1.0, 0, 0, 0, 0, 0])
         return regress(np.concatenate(X), np.concatenate(y).astype(np.float64))
