@@ -89,8 +89,8 @@ class Reader:
         The first pass says `keep`: others may cut their blocks elsewhere, and would keep the same rows once more.
         With a `reflector`, rows of H' instead of H.
         """
-        known = self._known(X, start)
-        return self._read(X, known, start if keep and known is None else None, reflector)
+        known = None if keep else self._known(X, start)  # the first pass counts, also when it is made once more
+        return self._read(X, known, start if keep else None, reflector)
 
     def times(self, X: Array, start: int | None, reflector: Array, lift: Array) -> Array:
         """H' @ lift for a block of rows, of which only as many rows of H' are made at a time as the cache holds.

@@ -1,6 +1,7 @@
 """Similarities of candidates with queries that are kept from the first pass, where there is room for them.
 
-The passes after it then need no products to compute them again, which is half of the work of the second.
+The passes after it then need no products to compute them again: with 784 features, 200 queries and rank 100 these are
+three quarters of the products of the second.
 """
 
 from __future__ import annotations
