@@ -86,7 +86,7 @@ class Reader:
     ) -> Piece:
         """Read a block of rows; `start` is the position of the first, where it is one of a pass over all.
 
-        The first pass says `keep`: others may cut their blocks elsewhere, and would keep the same rows once more.
+        The first pass says `keep`: it counts evidence, and what it keeps is there for the others.
         With a `reflector`, rows of H' instead of H.
         """
         known = None if keep else self._known(X, start)  # the first pass counts, also when it is made once more
