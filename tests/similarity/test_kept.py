@@ -8,9 +8,9 @@ import pytest
 import simcomplete as sc
 from simcomplete._rows.budget import working_memory
 from simcomplete._rows.xp import to_numpy
-from simcomplete._similarity import candidate_query, kept
-from simcomplete._similarity.candidate_pass import Reader
-from simcomplete._similarity.kept import KeptSimilarities, bytes_for_similarities
+from simcomplete._similarity import candidate_query
+from simcomplete._similarity.candidate_pass import KeptSimilarities, Reader
+from simcomplete._similarity.candidate_query import bytes_for_similarities
 from simcomplete._similarity.measure import Measure
 from simcomplete._similarity.products import prepare_rows
 
@@ -55,7 +55,7 @@ def test_how_much_may_be_kept(monkeypatch):
     monkeypatch.setenv("SIMCOMPLETE_MEMORY", "80 MB")
     assert bytes_for_similarities(X) == 10_000_000
     monkeypatch.setenv("SIMCOMPLETE_MEMORY", "1000 GiB")
-    assert bytes_for_similarities(X) == kept.MOST_BYTES
+    assert bytes_for_similarities(X) == candidate_query.MOST_BYTES
 
 
 @pytest.mark.parametrize("room", [0, 8 * 21 * 150, 10**9])
