@@ -6,7 +6,8 @@ import numpy as np
 import torch
 
 import simcomplete as sc
-from simcomplete._rows import gpu_kernels, kernels
+from simcomplete._rows import gpu_kernels
+from simcomplete._similarity import products
 
 TYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 
@@ -26,7 +27,7 @@ def by_shape(rng):
         known = H.numpy().copy()
         u /= u.norm()
         direction = u if reflects else None
-        kernels._divide(X.double().numpy(), known[:, : d + n_q], lengths.numpy(), u.numpy() if reflects else None)
+        products._divide(X.double().numpy(), known[:, : d + n_q], lengths.numpy(), u.numpy() if reflects else None)
         started["divide"](X, H[:, : d + n_q], lengths, direction)
         np.testing.assert_allclose(H.numpy(), known, rtol=0, atol=1e-14)
         out, squares = table(rng, n, d, gap), table(rng, n, d, 0)

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simcomplete._rows import gpu_kernels, kernels
+from simcomplete._rows import gpu_kernels
+from simcomplete._similarity import products
 
 pytestmark = pytest.mark.array_library
 
@@ -29,11 +30,11 @@ def started(torch, monkeypatch):
 
     def divide(X, H, *others):
         calls.append(("divide", len(X)))
-        kernels._divide(X, H, *others)
+        products._divide(X, H, *others)
 
     def square(X, out, squares):
         calls.append(("square", len(X)))
-        kernels._square(X, out, squares)
+        products._square(X, out, squares)
 
     monkeypatch.setattr(gpu_kernels, "_proven", set())
     monkeypatch.setattr(gpu_kernels, "_failed", [])
@@ -54,14 +55,14 @@ def problem(torch, n=20, d=6, n_q=3):
 
 def divided(torch):
     given, known = problem(torch)
-    kernels.divide_and_reflect(*given)
+    products.divide_and_reflect(*given)
     np.testing.assert_allclose(given[0].numpy(), known, atol=1e-13)
 
 
 def squared(torch):
     X = torch.arange(12, dtype=torch.float16).reshape(4, 3)
     out = torch.empty((4, 3), dtype=torch.float64)
-    squares = kernels.cast_and_square(X, out)
+    squares = products.cast_and_square(X, out)
     assert torch.equal(out, X.double())
     assert torch.equal(squares, X.double() ** 2)
 
@@ -96,7 +97,7 @@ def test_after_a_failure_the_plain_steps_are_done_for_good(torch, started, kerne
 
 def test_a_wrong_sum_is_noticed(torch, started):
     def without_reflection(X, H, lengths, reflector):
-        kernels._divide(X, H, lengths, None)
+        products._divide(X, H, lengths, None)
 
     started[1].update(divide=without_reflection)
     with pytest.warns(RuntimeWarning, match="differs"):
@@ -105,7 +106,7 @@ def test_a_wrong_sum_is_noticed(torch, started):
 
 def test_squares_beyond_the_range_of_numbers_are_no_failure(torch, started):
     X = torch.tensor([[1e200, 1.0], [2.0, 0.0]], dtype=torch.float64)
-    assert torch.isinf(kernels.cast_and_square(X, torch.empty_like(X))[0, 0])
+    assert torch.isinf(products.cast_and_square(X, torch.empty_like(X))[0, 0])
     assert [name for name, _ in started[0]] == ["square", "square"]
 
 
@@ -131,7 +132,7 @@ def test_other_rows_are_left_to_the_plain_steps(torch, started, change):
         "no rows": lambda: (X[:0], H[:0], lengths[:0], u),
         "float32 results": lambda: (X, H.float(), lengths, u.float()),
     }[change]()
-    kernels.divide_and_reflect(H, X, lengths, u)
+    products.divide_and_reflect(H, X, lengths, u)
     assert started[0] == []
     if change == "transposed":
         np.testing.assert_allclose(H.numpy(), known, atol=1e-13)
@@ -160,7 +161,7 @@ def test_what_suits_a_kernel(torch):
 def test_rows_with_gradients_are_divided(torch):
     (H, X, lengths, u), known = problem(torch)
     H = H.clone()
-    kernels.divide_and_reflect(H, X.requires_grad_(), lengths, u)
+    products.divide_and_reflect(H, X.requires_grad_(), lengths, u)
     np.testing.assert_allclose(H.detach().numpy(), known, atol=1e-13)
 
 

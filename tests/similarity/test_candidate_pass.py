@@ -6,8 +6,7 @@ import pytest
 from simcomplete._rows.source import checked
 from simcomplete._rows.xp import to_numpy
 from simcomplete._similarity import candidate_pass
-from simcomplete._similarity.candidate_pass import Reader
-from simcomplete._similarity.kept import KeptSimilarities
+from simcomplete._similarity.candidate_pass import KeptSimilarities, Reader
 from simcomplete._similarity.measure import Measure
 from simcomplete._similarity.products import prepare_rows
 from simcomplete.errors import InputError

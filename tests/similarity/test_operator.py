@@ -9,9 +9,8 @@ import simcomplete as sc
 from simcomplete._rows.budget import working_memory
 from simcomplete._rows.table import HeldRows
 from simcomplete._rows.xp import to_numpy
-from simcomplete._similarity.candidate_pass import Reader
+from simcomplete._similarity.candidate_pass import KeptSimilarities, Reader
 from simcomplete._similarity.candidate_query import CandidateQuerySimilarity
-from simcomplete._similarity.kept import KeptSimilarities
 from simcomplete._similarity.measure import Measure
 from simcomplete._similarity.operator import DenseSimilarity
 from simcomplete._similarity.overlap import overlap_matrix

@@ -71,12 +71,12 @@ def ran(name: str, plain: Step, X: Array, out: Array, *others: Array | None) -> 
     return True
 
 
-def block(m: int) -> int:
+def values_held(m: int) -> int:
     """How many values a block of threads holds for a row of m.
 
     Examples
     --------
-    >>> block(5), block(1000)
+    >>> values_held(5), values_held(1000)
     (16, 1024)
     """
     return max(16, 1 << (m - 1).bit_length())
@@ -148,16 +148,16 @@ def compiled() -> dict[str, Step] | None:
         (n, d), m = X.shape, int(H.shape[1])
         lengths = lengths.contiguous()
         u = lengths if reflector is None else reflector.contiguous()  # the first is not looked at
-        shape = (d, m, X.stride(0), H.stride(0), reflector is not None, block(m))
+        shape = (d, m, X.stride(0), H.stride(0), reflector is not None, values_held(m))
         divide[(n,)](X, H, lengths, u, *shape, num_warps=_warps(m))
 
     def start_square(X: Array, out: Array, squares: Array) -> None:
         n, d = X.shape
-        square[(n,)](X, out, squares, d, *(a.stride(0) for a in (X, out, squares)), block(d), num_warps=_warps(d))
+        square[(n,)](X, out, squares, d, *(a.stride(0) for a in (X, out, squares)), values_held(d), num_warps=_warps(d))
 
     return {"divide": start_divide, "square": start_square}
 
 
 def _warps(m: int) -> int:
     """Groups of 32 threads for a row: about eight values for each thread, so that they stay in its registers."""
-    return min(16, max(1, block(m) // 256))
+    return min(16, max(1, values_held(m) // 256))

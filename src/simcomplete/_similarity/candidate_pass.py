@@ -7,6 +7,7 @@ common direction, estimated from a sample, is the first coordinate: what is larg
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -15,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simcomplete._rows.budget import blas_on_one_thread
-from simcomplete._rows.kernels import divide_and_reflect, product_into, subtract_outer
 from simcomplete._rows.xp import (
     Array,
     count_true,
@@ -28,9 +28,15 @@ from simcomplete._rows.xp import (
     to_numpy,
 )
 from simcomplete._similarity.exact import extended, unit_rows_of_measure
-from simcomplete._similarity.kept import KeptSimilarities
 from simcomplete._similarity.measure import Measure, to_unit_interval
-from simcomplete._similarity.products import PlainSides, PreparedRows, cross
+from simcomplete._similarity.products import (
+    PlainSides,
+    PreparedRows,
+    cross,
+    divide_and_reflect,
+    product_into,
+    subtract_outer,
+)
 
 STRIP_BYTES = 2**21  # of rows of H that NumPy multiplies at a time
 SAMPLE = 1024  # rows for the common direction, from eight places
@@ -46,6 +52,56 @@ class Piece(NamedTuple):
     H: Array
     supported: Array | None
     zero: NDArray[np.int64]
+
+
+class KeptSimilarities:
+    """Similarities with queries and lengths of the first `rows` candidates, as far as they were put here.
+
+    Several threads may do so, each with rows of its own.
+
+    Parameters
+    ----------
+    rows : int
+        Up to which row.
+
+    Examples
+    --------
+    >>> kept = KeptSimilarities(4)
+    >>> kept.put(0, np.array([[0.5], [1.0]]), np.array([[2.0], [3.0]]))
+    >>> kept.get(1, 1)
+    (array([[1.]]), array([[3.]]))
+    >>> kept.get(1, 2) is None
+    True
+    """
+
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+        self._known: NDArray[np.bool_] = np.zeros(rows, dtype=bool)
+        self._held: tuple[Array, Array] | None = None
+        self._lock = threading.Lock()
+
+    @classmethod
+    def within(cls, size: int, n: int, n_queries: int) -> KeptSimilarities:
+        """Room for the similarities of as many of `n` rows with `n_queries` as take `size` bytes."""
+        return cls(min(n, size // (8 * (n_queries + 1))))
+
+    def put(self, start: int, B: Array, lengths: Array) -> None:
+        """Keep similarities and lengths of the rows from `start` on, if all of them are among the first."""
+        stop = start + int(B.shape[0])
+        if stop > self.rows:
+            return
+        with self._lock:
+            if self._held is None:
+                self._held = empty(B, (self.rows, int(B.shape[1]))), empty(B, (self.rows, 1))
+        self._held[0][start:stop, :], self._held[1][start:stop, :] = B, lengths
+        self._known[start:stop] = True
+
+    def get(self, start: int, n: int) -> tuple[Array, Array] | None:
+        """Similarities and lengths of `n` rows from `start` on, or None if not all are here."""
+        stop = start + n
+        if self._held is None or stop > self.rows or not self._known[start:stop].all():
+            return None
+        return self._held[0][start:stop, :], self._held[1][start:stop, :]
 
 
 @dataclass(frozen=True)
@@ -86,11 +142,11 @@ class Reader:
     ) -> Piece:
         """Read a block of rows; `start` is the position of the first, where it is one of a pass over all.
 
-        The first pass says `keep`: others may cut their blocks elsewhere, and would keep the same rows once more.
+        The first pass says `keep`: it counts evidence, and what it keeps is there for the others.
         With a `reflector`, rows of H' instead of H.
         """
-        known = self._known(X, start)
-        return self._read(X, known, start if keep and known is None else None, reflector)
+        known = None if keep else self._known(X, start)  # the first pass counts, also when it is made once more
+        return self._read(X, known, start if keep else None, reflector)
 
     def times(self, X: Array, start: int | None, reflector: Array, lift: Array) -> Array:
         """H' @ lift for a block of rows, of which only as many rows of H' are made at a time as the cache holds.

@@ -15,17 +15,37 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from simcomplete._rows.budget import block_bytes, require, row_blocks
+from simcomplete._rows.budget import available_bytes, block_bytes, memory_limit, require, row_blocks
 from simcomplete._rows.progress import track
 from simcomplete._rows.table import RowTable
-from simcomplete._rows.xp import Array, astype, namespace, set_diagonal, zeros
-from simcomplete._similarity.candidate_pass import FirstPass, GramOf, Reader, common_direction, merge
+from simcomplete._rows.xp import Array, astype, free_on_device, namespace, set_diagonal, zeros
+from simcomplete._similarity.candidate_pass import FirstPass, GramOf, KeptSimilarities, Reader, common_direction, merge
 from simcomplete._similarity.evidence import LazyEvidence
 from simcomplete._similarity.exact import CandidateRows
-from simcomplete._similarity.kept import KeptSimilarities, bytes_for_similarities
 from simcomplete._similarity.measure import Evidence, Measure
 from simcomplete._similarity.overlap import overlap_matrix
 from simcomplete._similarity.products import prepare_rows
+
+# How much may be kept of similarities of candidates with queries, from the first pass for the others.
+SHARE = 0.25  # of the free memory of a device, or of what a block may take where the caller said so
+SHARE_OF_FREE = 0.125  # of the free memory of the computer, where the caller said nothing
+MOST_BYTES = 2**31  # of that
+
+
+def bytes_for_similarities(source: Array) -> int:
+    """Return how much memory similarities may take.
+
+    Examples
+    --------
+    >>> from simcomplete._rows.budget import working_memory
+    >>> with working_memory("1 KiB"):
+    ...     bytes_for_similarities(np.ones((2, 3)))
+    256
+    """
+    on_device = free_on_device(source)
+    if on_device or memory_limit():
+        return int(SHARE * (on_device or block_bytes(source)))
+    return int(min(SHARE_OF_FREE * available_bytes(), MOST_BYTES))
 
 
 class CandidateQuerySimilarity:

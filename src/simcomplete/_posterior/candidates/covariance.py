@@ -224,6 +224,9 @@ class Conditioner:
             out[0, 0, self._seen] = self._parts[0][2](sides[0, 0, self._seen][:, None])[:, 0]
             return out
         for rows, o, solve in self._parts:
+            if len(rows) == 1:  # mostly: less is copied
+                out[:, rows[0], o] = solve(sides[:, rows[0]].take(o, axis=1).T).T
+                continue
             block = sides[:, rows][:, :, o].reshape(-1, len(o)).T
             out[np.ix_(every, rows, o)] = solve(block).T.reshape(len(sides), len(rows), len(o))
         return out

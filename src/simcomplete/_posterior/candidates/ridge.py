@@ -22,37 +22,45 @@ def ridge_weights(neighbours: NeighbourRows, observed: Mask) -> NeighbourWeights
     They need not sum to 1 and may be negative: kernel ridge regression of what the global model leaves.
     """
     unit, near = neighbours.rows["unit"], neighbours.near
-    weights = np.empty(near.ids.shape)
+    weights, shared = np.empty(near.ids.shape), None
+    # Complete rows share the products of their neighbours, where these are fewer than the pairs of all of them.
+    if len(observed) and observed.all() and neighbours.n**2 <= near.ids.size * near.ids.shape[1]:
+        shared = unit @ unit.T
+        shared = shared if shared.diagonal().min() > USUAL_SQUARES[0] else None
     for row, (ids, cosines) in enumerate(zip(near.ids, near.cosines, strict=True)):
-        o = observed[row]
-        X = unit[ids] if o.all() else unit[np.ix_(ids, np.flatnonzero(o))]
-        weights[row] = _solve(X, cosines)
+        if shared is not None:
+            weights[row] = _solve(_cosines(shared[np.ix_(ids, ids)]), cosines)
+        else:
+            o = observed[row]
+            X = unit[ids] if o.all() else unit[np.ix_(ids, np.flatnonzero(o))]
+            K = X @ X.T
+            usual = K.diagonal().min() > USUAL_SQUARES[0]
+            weights[row] = _solve(_cosines(K) if usual else unit_rows(X) @ unit_rows(X).T, cosines)
     return sparse_weights(near.ids, weights, neighbours.n)
 
 
-def _solve(X: Matrix, cosines: Matrix) -> Matrix:
-    """Weights of neighbours X of a row, whose cosines with it are known.
+def _cosines(K: Matrix) -> Matrix:
+    """Cosines of rows whose products K are, in the place of K."""
+    length = np.sqrt(K.diagonal())
+    K /= length
+    K /= length[:, None]
+    return K
+
+
+def _solve(K: Matrix, cosines: Matrix) -> Matrix:
+    """Weights of neighbours of a row, whose cosines with it and among each other, K (overwritten), are known.
 
     Examples
     --------
-    >>> bool(_solve(np.array([[1.0, 0.0]]), np.array([1.0]))[0] == 1 / 1.3)  # exp(0) / (exp(0) + 0.3)
+    >>> bool(_solve(np.eye(1), np.ones(1))[0] == 1 / 1.3)  # exp(0) / (exp(0) + 0.3)
     True
     """
-    K = X @ X.T
-    squares = np.diag(K)
-    if squares.min() > USUAL_SQUARES[0]:
-        length = np.sqrt(squares)
-        K /= length
-        K /= length[:, None]
-    else:  # too short for squares
-        X = unit_rows(X)
-        K = X @ X.T
     d = 2.0 - 2.0 * cosines
     s = max(float(np.median(d)), 1e-3)
     np.clip(K, -1.0, 1.0, out=K)
     K -= 1.0
     K *= 2.0 / s
     np.exp(K, out=K)
-    K[np.diag_indices(len(K))] = 1.0 + RIDGE
+    np.fill_diagonal(K, 1.0 + RIDGE)
     _, weights, failed = scipy.linalg.lapack.dposv(K, np.exp(-d / s))
     return np.asarray(np.linalg.solve(K, np.exp(-d / s)) if failed else weights)
