@@ -124,7 +124,7 @@ def by_newton(given: Given, conditions: Constraints, tol: float, limits: Limits,
         lower = sharper(lower, objective, with_entries(X * size, b), G, run.best.y, Held.of(G, held))
     dual = None if special is not None else run.best.y
     done = concluded(compared * np.sqrt(top), X, objective * top, lower * top, run, dual)
-    return slow_next_to_one(proved(done, tol, b, top), conditions)
+    return slow_next_to_one(shown_nearest(done, tol, b, top), conditions)
 
 
 def with_entries(M: Matrix, b: Any) -> Matrix:
@@ -133,7 +133,7 @@ def with_entries(M: Matrix, b: Any) -> Matrix:
     return M
 
 
-def proved(done: Solved, tol: float, b: Vector, top: float) -> Solved:
+def shown_nearest(done: Solved, tol: float, b: Vector, top: float) -> Solved:
     """A run that ended as it was asked to, but whose bound does not show that its matrix is the nearest, did not."""
     gap, least = done.proof.gap / top, float(b.min())
     if not done.status.ok or tol > FURTHEST or is_accurate(gap, done.proof.objective / top, least):
