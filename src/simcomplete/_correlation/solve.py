@@ -124,7 +124,10 @@ def by_newton(given: Given, conditions: Constraints, tol: float, limits: Limits,
         lower = sharper(lower, objective, with_entries(X * size, b), G, run.best.y, Held.of(G, held))
     dual = None if special is not None else run.best.y
     done = concluded(compared * np.sqrt(top), X, objective * top, lower * top, run, dual)
-    return slow_next_to_one(shown_nearest(done, tol, b, top), conditions)
+    done = (
+        shown_nearest(done, tol, b, top) if special is None else done
+    )  # of a singular block the bound is the usual one
+    return slow_next_to_one(done, conditions)
 
 
 def with_entries(M: Matrix, b: Any) -> Matrix:
