@@ -75,3 +75,15 @@ def test_no_step_copies_a_matrix_between_the_device_and_numpy():
     assert found["decompositions, double"] <= 2
     assert found["decompositions, double"] + found["single"] <= 6
     assert found["n x n at most"] <= 10
+
+
+@pytest.mark.parametrize("n", [25, 310])
+def test_a_valid_tensor_stays_and_every_result_is_symmetric_to_the_last_bit(library, n):
+    valid = np.corrcoef(np.random.default_rng(0).standard_normal((n, 2 * n)))
+    valid = (valid + valid.T) / 2
+    np.fill_diagonal(valid, 1.0)
+    repair = sc.nearest_correlation(library.array(valid))
+    np.testing.assert_array_equal(repair.values, valid)
+    assert repair.distance == repair.certificate.objective == 0
+    moved = sc.nearest_correlation(library.array(noisy(n)), weights=np.linspace(0.5, 2, n)).values
+    np.testing.assert_array_equal(moved, moved.T)

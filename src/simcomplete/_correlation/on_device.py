@@ -86,7 +86,7 @@ def newton_on_device(
     compared = with_entries(given.values * np.outer(root, root), b.min())
     if run.status.ok and Proof.moves(objective, compared):
         lower = sharper(lower, objective, X, G, run.best.y, Held.diagonal(b))
-    X = scaled_by(X, 1 / root)
+    X = scaled_by((X + X.T) / 2, 1 / root)  # products of other libraries are symmetric but for rounding
     set_diagonal(X, like(np.ones(n), S))
     top = 1.0 if rows is None else float(rows.max()) ** 2
     done = concluded(compared * np.sqrt(top), to_numpy(X), objective * top, lower * top, run, run.best.y)
