@@ -1,6 +1,6 @@
 """Correlations from samples with gaps, beside pandas: ``python -m benchmarks.correlation_samples``.
 
-The folder SIMCOMPLETE_DATA holds the data.
+The folder SIMCOMPLETE_DATA holds the data, but for three sets of scikit-learn.
 
 Of complete samples 1, 10 and 40 % are hidden at random; errors are root mean squares over pairs and seeds against the
 complete samples, as shares of pandas' pairwise estimate; `inside` is the share of the entries within 90 % intervals. In
@@ -14,6 +14,7 @@ import argparse
 from typing import Any
 
 import numpy as np
+from sklearn import datasets
 
 import simcomplete as sc
 from benchmarks.__main__ import table
@@ -22,6 +23,7 @@ from simcomplete._correlation.pairwise import pairwise
 from simcomplete._types import Matrix
 
 NAMES = ("sp500_returns", "mice_protein", "communities_crime", "lymphoma_dlbcl", "digits", "usps")
+FRESH = ("wine", "diabetes", "breast_cancer")  # of scikit-learn; no constant was chosen on these
 SHARES = (0.01, 0.1, 0.4)
 STOCKS, SAMPLES = 200, 400
 MOST_MISSING = 0.05  # of a column; columns with more are left out, then rows with gaps
@@ -30,11 +32,13 @@ MOST_MISSING = 0.05  # of a column; columns with more are left out, then rows wi
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.correlation_samples")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--only", choices=NAMES, action="append")
+    parser.add_argument("--only", choices=(*NAMES, *FRESH), action="append")
     parser.add_argument("--share", type=float, action="append", help="of values to hide, and no halves")
     parser.add_argument("--covariances", action="store_true", help="measure intervals of covariances, too")
     asked = parser.parse_args()
-    for name in filter(there, asked.only or NAMES):
+    for name in asked.only or (*NAMES, *FRESH):
+        if name not in FRESH and not there(name):
+            continue
         X = samples(name)
         rows = [at_random(name, X, share, asked.seeds, asked.covariances) for share in asked.share or SHARES]
         print(table(rows if asked.share else [*rows, halves(name, X, asked.seeds)]), flush=True)
@@ -42,6 +46,8 @@ def main() -> None:
 
 def samples(name: str) -> Matrix:
     """Complete samples of variables that change: days of stocks, rows of other sets."""
+    if name in FRESH:
+        return np.asarray(getattr(datasets, f"load_{name}")().data, dtype=np.float64)
     X = load(name)
     if name == "sp500_returns":
         return X[~np.isnan(X).any(axis=1)][:STOCKS].T

@@ -1,10 +1,15 @@
 """Matrices of other array libraries: repaired where they are, to the same matrix."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import simcomplete as sc
 from simcomplete._correlation.on_device import newton_on_device
+
+ROOT = Path(__file__).parents[2]
 
 
 def noisy(n, seed=0):
@@ -58,3 +63,27 @@ def test_what_is_mended_or_asked_for_is_told_as_ever(library):
     assert bounded.values[~np.eye(12, dtype=bool)].max() <= 0.3
     with pytest.raises(sc.errors.InputError, match=r"weights has shape \(2,\)"):
         sc.nearest_correlation(library.array(noisy(12)), weights=[1, 2])
+
+
+def test_no_step_copies_a_matrix_between_the_device_and_numpy():
+    pytest.importorskip("torch")
+    sys.path.insert(0, str(ROOT))
+    from benchmarks.correlation_tensors import counted
+
+    found = counted(310, "cpu")
+    assert (found["matrices to NumPy"], found["back"]) == (2, 0), "the one to look at, and the result"
+    assert found["decompositions, double"] <= 2
+    assert found["decompositions, double"] + found["single"] <= 6
+    assert found["n x n at most"] <= 10
+
+
+@pytest.mark.parametrize("n", [25, 310])
+def test_a_valid_tensor_stays_and_every_result_is_symmetric_to_the_last_bit(library, n):
+    valid = np.corrcoef(np.random.default_rng(0).standard_normal((n, 2 * n)))
+    valid = (valid + valid.T) / 2
+    np.fill_diagonal(valid, 1.0)
+    repair = sc.nearest_correlation(library.array(valid))
+    np.testing.assert_array_equal(repair.values, valid)
+    assert repair.distance == repair.certificate.objective == 0
+    moved = sc.nearest_correlation(library.array(noisy(n)), weights=np.linspace(0.5, 2, n)).values
+    np.testing.assert_array_equal(moved, moved.T)

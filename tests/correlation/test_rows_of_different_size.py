@@ -70,6 +70,32 @@ def test_what_rounding_leaves_unproved_is_told():
     assert through.certificate.relative_gap < 1e-6
 
 
+def one_entry(i, j, value, rest=np.nan):
+    given = np.full((3, 3), rest)
+    given[i, j] = given[j, i] = value
+    return given
+
+
+@pytest.mark.parametrize(
+    ("sd", "unknown", "more"),
+    [
+        ([1, 1e4, 1e2], True, {}),
+        ([1, 1e5, 1e4], False, {"weights": np.ones((3, 3))}),
+        ([1, 1e6, 1], False, {"fixed": one_entry(0, 2, 0.25)}),
+    ],
+)
+def test_constraints_between_variances_of_different_size_are_solved_or_told(sd, unknown, more):
+    size = np.outer(sd, sd)
+    given = (np.where(one_entry(0, 2, 1, 0) > 0, np.nan, A) if unknown else A) * size
+    with pytest.warns(NotConvergedWarning, match="through='correlation'"):
+        repair = sc.nearest_covariance(given, **more)
+    assert repair.status.code == "stalled"
+    assert np.linalg.eigvalsh(repair.values / size)[0] > -1e-7, "it is valid all the same"
+    through = sc.nearest_covariance(given, through="correlation", **more)
+    assert through.status.code == "optimal"
+    assert np.linalg.eigvalsh(through.values / size)[0] > -1e-7
+
+
 @pytest.mark.parametrize("digits", range(4, 8))
 def test_a_matrix_that_was_rounded_has_a_proof(digits):
     given = np.corrcoef(np.random.default_rng(200).standard_normal((60, 200)).T).round(digits)

@@ -21,7 +21,8 @@ Which engine solves what is decided in `solve`:
 - `splitting`: weights by element, unknown entries; `lagrangian` where it is slow. `weighted` is their problem.
 - `tied`: variables with a correlation of 1 or -1 that is held are solved for once, by any of these.
 - `ranked` and `factors`: a rank or factors, from several starts (`starts`).
-- `contradiction`: proof that constraints cannot all be met. `psd`: what all of them stand on.
+- `contradiction`: proof that constraints cannot all be met. `bound`: how far from the nearest, where rounding hides it.
+  `psd`: what all of them stand on.
 
 How samples with gaps are estimated:
 

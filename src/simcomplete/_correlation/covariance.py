@@ -18,7 +18,7 @@ from simcomplete._correlation.nearest import check_max_iter, check_start, repair
 from simcomplete._correlation.newton import newton
 from simcomplete._correlation.psd import is_positive_definite, with_diagonal
 from simcomplete._correlation.repair import Proof, Repair
-from simcomplete._correlation.solve import concluded, proved, with_entries
+from simcomplete._correlation.solve import concluded, shown_nearest, with_entries
 from simcomplete._method.iterate import Limits
 from simcomplete._result.status import Status
 from simcomplete._rows.validate import check_number
@@ -178,7 +178,7 @@ def _kept(G: Matrix, b: Vector, a: float, tol: float, limits: Limits, start: Vec
     compared = with_entries(G.copy(), b.min())
     if run.status.ok and Proof.moves(objective, compared):
         lower = sharper(lower, objective, Y, G, run.best.y, Held.diagonal(b))
-    done = proved(concluded(compared, Y + shift, objective, lower, run, run.best.y), tol, b, 1.0)
+    done = shown_nearest(concluded(compared, Y + shift, objective, lower, run, run.best.y), tol, b, 1.0)
     return done.X, done.proof, done.status, done.n_iter, done.dual
 
 

@@ -17,7 +17,7 @@ from simcomplete._correlation.held import Held
 from simcomplete._correlation.labels import Labelled
 from simcomplete._correlation.newton import newton
 from simcomplete._correlation.repair import Proof
-from simcomplete._correlation.solve import Solved, concluded, proved, with_entries
+from simcomplete._correlation.solve import Solved, concluded, shown_nearest, with_entries
 from simcomplete._method.iterate import Limits
 from simcomplete._rows.xp import (
     Array,
@@ -86,11 +86,11 @@ def newton_on_device(
     compared = with_entries(given.values * np.outer(root, root), b.min())
     if run.status.ok and Proof.moves(objective, compared):
         lower = sharper(lower, objective, X, G, run.best.y, Held.diagonal(b))
-    X = scaled_by(X, 1 / root)
+    X = scaled_by((X + X.T) / 2, 1 / root)  # products of other libraries are symmetric but for rounding
     set_diagonal(X, like(np.ones(n), S))
     top = 1.0 if rows is None else float(rows.max()) ** 2
     done = concluded(compared * np.sqrt(top), to_numpy(X), objective * top, lower * top, run, run.best.y)
-    return proved(done, tol, b, top), X
+    return shown_nearest(done, tol, b, top), X
 
 
 def scaled_by(S: Array, by: Vector) -> Array:

@@ -31,6 +31,8 @@ ROUNDING = 1e-12  # no entry is asked to be more exact, whatever the weight of i
 SLOW = 1e-6  # from 1, that an entry may be held for multipliers to be huge
 NOTHING = 1e-12  # a gap so small, next to the largest weight, is an optimum, as any run ends
 BY_ELEMENT = 1e-8  # how exact an augmented Lagrangian is asked to be; Newton's method on the dual comes further
+MISSED = 1e-7  # by which an entry may miss its bound at the end of a run, and is put there
+SHARE, LEAST = 1e-3, 1e-5  # a gap of more, as a share and of the smallest weight, is no optimum of weights by element
 DIFFERENT = 1e4  # row weights that differ by more may be why rounding shows
 MOST_OUTER = 100  # multipliers of an augmented Lagrangian: some tens are enough where it converges
 
@@ -110,10 +112,10 @@ def by_newton(given: Given, conditions: Constraints, tol: float, limits: Limits,
     if run.status.code == "infeasible":
         C = proved_violation(Held.of(G, held), run.state.y)[1]
         raise contradiction(C * size, conditions, given.source.labels)
-    X = with_diagonal(y, b) / size
-    if held is not None and run.status.ok:  # else a valid matrix comes first: entries missed by more cost eigenvalues
+    X = with_entries(with_diagonal(y, b) / size, 1.0)
+    met = held is None or nearly_meets(X, conditions)
+    if held is not None and run.status.ok and met:  # else a valid matrix comes first: meeting them costs eigenvalues
         X[held] = conditions.values[held]
-    X[np.diag_indices(n)] = 1.0
     top = 1.0 if conditions.rows is None else float(conditions.rows.max()) ** 2
     objective = float(np.sum(np.square((X - given.values) * size)))
     lower = run.best_facts["lower_bound"] if special is None else special[2]
@@ -124,7 +126,11 @@ def by_newton(given: Given, conditions: Constraints, tol: float, limits: Limits,
         lower = sharper(lower, objective, with_entries(X * size, b), G, run.best.y, Held.of(G, held))
     dual = None if special is not None else run.best.y
     done = concluded(compared * np.sqrt(top), X, objective * top, lower * top, run, dual)
-    return slow_next_to_one(proved(done, tol, b, top), conditions)
+    if not met:
+        done = unproved(done, float(b.max() / b.min()))
+    elif special is None:  # of a singular block the bound is the usual one
+        done = shown_nearest(done, tol, b, top)
+    return slow_next_to_one(done, conditions)
 
 
 def with_entries(M: Matrix, b: Any) -> Matrix:
@@ -133,12 +139,23 @@ def with_entries(M: Matrix, b: Any) -> Matrix:
     return M
 
 
-def proved(done: Solved, tol: float, b: Vector, top: float) -> Solved:
+def nearly_meets(X: Matrix, conditions: Constraints) -> bool:
+    """Whether entries are so near to their bounds that meeting these exactly costs no eigenvalues that matter."""
+    return bool((conditions.low - MISSED <= X).all() and (conditions.high + MISSED >= X).all())
+
+
+def shown_nearest(done: Solved, tol: float, b: Vector, top: float) -> Solved:
     """A run that ended as it was asked to, but whose bound does not show that its matrix is the nearest, did not."""
-    gap, least = done.proof.gap / top, float(b.min())
-    if not done.status.ok or tol > FURTHEST or is_accurate(gap, done.proof.objective / top, least):
+    least = float(b.min())
+    if tol > FURTHEST or is_accurate(done.proof.gap / top, done.proof.objective / top, least):
         return done
-    factor = float(b.max()) / least
+    return unproved(done, float(b.max()) / least)
+
+
+def unproved(done: Solved, factor: float) -> Solved:
+    """A run that was to have ended well, with what to do; `factor` is how much weights or variances differ by."""
+    if not done.status.ok:
+        return done
     message = f"{done.status.message}; rounding prevents a better proof"
     if factor > DIFFERENT:
         message += (
@@ -235,16 +252,20 @@ def by_element(given: Given, conditions: Constraints, tol: float, limits: Limits
     if ended.status.code == "infeasible":
         raise contradiction(Z * size, conditions, given.source.labels)
     X = psd_part(X)[0] if inner.face is None else on_face(X, inner.face)
-    X = with_diagonal(X, np.diag(inner.low)) / size
-    if ended.status.ok:  # else a valid matrix comes first, as above
+    X = with_entries(with_diagonal(X, np.diag(inner.low)) / size, 1.0)
+    met = exact or nearly_meets(X, conditions)
+    if ended.status.ok and met:  # else a valid matrix comes first, as above
         X = np.clip(X, conditions.low, conditions.high)
-    X[np.diag_indices(n)] = 1.0
     objective = float(np.sum(h2 * np.square((X - given.values) * size))) * top**2
     lower = 2 * max(wanted.bound(Z) for Z in proofs) * top**2
     done = concluded(given.values * top, X, objective, lower, ended, None)
     if exact and not done.status.ok and done.proof.gap <= max(PROVED * done.proof.objective, NOTHING * top**2):
-        return replace(done, status=replace(done.status, code="optimal", ok=True))
-    return done
+        done = replace(done, status=replace(done.status, code="optimal", ok=True))
+    counted = (h2 * np.square(size))[(h2 > 0) & ~np.eye(n, dtype=bool)]
+    least = float(counted.min(initial=1.0))
+    if met and (objective - lower) / top**2 <= max(SHARE * objective / top**2, LEAST * least):
+        return done
+    return unproved(done, max(1 / np.sqrt(least), float(root.max() / root.min()) ** 2))
 
 
 def _dual(G: Matrix, b: Vector, tol: float, limits: Limits, held: Any, start: Vector | None) -> tuple[Matrix, Any]:
