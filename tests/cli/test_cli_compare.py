@@ -57,6 +57,16 @@ def test_the_command_refuses(tmp_path, words):
     result = CliRunner().invoke(app, ["compare", str(tmp_path / "x.npy"), "-o", str(tmp_path / "out"), *words])
     assert result.exit_code == 2
     assert "error" in result.stderr
+    assert words[0] in result.stderr  # the option, not the parameter of the library
+
+
+def test_what_is_for_complete_data_is_refused_by_its_option(tmp_path):
+    gaps = np.where(np.random.default_rng(1).random(X.shape) < 0.2, np.nan, X)
+    np.save(tmp_path / "x.npy", gaps)
+    for words in (["--pattern", "square"], ["--queries", "5"], ["--missing", "3"]):
+        result = CliRunner().invoke(app, ["compare", str(tmp_path / "x.npy"), "-o", str(tmp_path / "out"), *words])
+        assert result.exit_code == 2
+        assert " ".join(words) in result.stderr
 
 
 def test_a_missing_package_is_reported_before_the_work(tmp_path, monkeypatch):

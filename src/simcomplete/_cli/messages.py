@@ -46,9 +46,11 @@ def in_options(message: str, about: Sequence[str], options: Mapping[str, str]) -
     "--param effort=huge is unknown; use 'full' or 'fast'"
     >>> in_options("memory='lots' is not an amount of memory", ["memory"], {"memory": "--memory"})
     '--memory lots is not an amount of memory'
+    >>> in_options("method='foo' is unknown", ["method"], {"methods": "--methods"})
+    '--methods foo is unknown'
     """
     for name in sorted(about, key=len, reverse=True):
-        option = options.get(OTHER_NAMES.get(name, name))
+        option = options.get(OTHER_NAMES.get(name, name), options.get(f"{name}s"))  # a command may take several
         word = re.escape(name)
         if option is None:
             message = re.sub(rf"(?<![\w=-]){word}=({VALUE})", lambda m: f"--param {name}={_bare(m[1])}", message)  # noqa: B023

@@ -142,7 +142,8 @@ def _refuse_for_gaps(pattern: str, shape: Any, queries: int | None) -> None:
         if value is not None:
             raise InputError(
                 f"{name}={value!r} is for complete data, and these have missing values: some of what is known is "
-                f"hidden at random, and every row is a query; leave {name} out, or give complete rows"
+                f"hidden at random, and every row is a query; leave {name} out, or give complete rows",
+                about=(name,),
             )
 
 

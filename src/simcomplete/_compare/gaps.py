@@ -133,7 +133,7 @@ def hide_known(
     """
     share = SHARE if missing is None else missing
     if not 0 < share < 1:
-        raise InputError(f"missing={missing!r} must be a share between 0 and 1, such as 0.2")
+        raise InputError(f"missing={missing!r} must be a share between 0 and 1, such as 0.2", about=("missing",))
     rng = np.random.default_rng(seed)
     taken = X[rng.permutation(len(X))]
     taken = taken[np.nan_to_num(taken).any(axis=1)][: MOST_ROWS if rows is None else rows]

@@ -105,11 +105,11 @@ def split(
     n_p = min(1000, len(rows) - n_q) if candidates is None else candidates
     if n_q < 1 or n_p < 2 or n_p + n_q > len(rows):
         raise InputError(
-            f"{n_p} candidates and {n_q} queries were asked of {len(rows)} rows that are not zero; "
+            f"{n_p} candidates and {n_q} queries were requested, but only {len(rows)} rows are not zero; "
             "use at least 2 candidates and 1 query, and no more than there are rows"
         )
     if pattern not in PATTERNS:
-        raise InputError(f"pattern={pattern!r} is unknown; use one of {', '.join(PATTERNS)}")
+        raise InputError(f"pattern={pattern!r} is unknown; use one of {', '.join(PATTERNS)}", about=("pattern",))
     P, Q = rows[:n_p], rows[n_p : n_p + n_q]
     extra = {"shape": shape} if pattern in ("square", "stripes") else {}
     observed = getattr(masks, pattern)(Q, missing=missing, random_state=rng, **extra)

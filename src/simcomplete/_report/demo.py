@@ -153,7 +153,7 @@ def _digits(candidates: int, queries: int, seed: int) -> tuple[NDArray[np.float6
     order = order[data.X[order].any(axis=1)]  # a row of zeros has no direction, so no cosine
     if candidates < 1 or queries < 1 or candidates + queries > len(order):
         raise InputError(
-            f"candidates={candidates} and queries={queries} were asked of {len(order)} digits; "
+            f"candidates={candidates} and queries={queries} were requested, but there are {len(order)} digits; "
             f"use at least 1 of each and at most {len(order)} together"
         )
     order = order[: candidates + queries]
