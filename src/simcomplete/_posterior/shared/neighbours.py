@@ -164,8 +164,7 @@ class Probes:
             assert squares is not None
             energy, cosine = self.masks @ squares.T, self.values @ unit.T
         else:
-            seen = np.flatnonzero(self.masks[0])
-            read = columns[seen]
+            read = columns[seen := np.flatnonzero(self.masks[0])]
             energy, cosine = np.einsum("dn,dn->n", read, read)[None], self.values[:, seen] @ read
         root = xp.sqrt(xp.where(energy > 0, energy, xp.full_like(energy, np.inf)))  # no energy: no evidence, cosine 0
         repeated = len(self.which) > int(root.shape[0])
