@@ -23,23 +23,26 @@ def ridge_weights(neighbours: NeighbourRows, observed: Mask) -> NeighbourWeights
     """
     unit, near = neighbours.rows["unit"], neighbours.near
     weights = np.empty(near.ids.shape)
+    # Complete rows share the products of their neighbours, where these are fewer than the pairs of all of them.
+    fewer = observed.all() and neighbours.n**2 <= near.ids.size * near.ids.shape[1]
+    shared = unit @ unit.T if fewer else np.zeros((1, 1))
+    usual = shared.diagonal().min() > USUAL_SQUARES[0]
     for row, (ids, cosines) in enumerate(zip(near.ids, near.cosines, strict=True)):
         o = observed[row]
-        X = unit[ids] if o.all() else unit[np.ix_(ids, np.flatnonzero(o))]
-        weights[row] = _solve(X, cosines)
+        X = unit if usual else unit[ids] if o.all() else unit[np.ix_(ids, np.flatnonzero(o))]
+        weights[row] = _solve(X, cosines, shared[np.ix_(ids, ids)] if usual else X @ X.T)
     return sparse_weights(near.ids, weights, neighbours.n)
 
 
-def _solve(X: Matrix, cosines: Matrix) -> Matrix:
-    """Weights of neighbours X of a row, whose cosines with it are known.
+def _solve(X: Matrix, cosines: Matrix, K: Matrix) -> Matrix:
+    """Weights of neighbours X of a row, whose cosines with it and products K (overwritten) are known.
 
     Examples
     --------
-    >>> bool(_solve(np.array([[1.0, 0.0]]), np.array([1.0]))[0] == 1 / 1.3)  # exp(0) / (exp(0) + 0.3)
+    >>> bool(_solve(np.eye(1), np.ones(1), np.eye(1))[0] == 1 / 1.3)  # exp(0) / (exp(0) + 0.3)
     True
     """
-    K = X @ X.T
-    squares = np.diag(K)
+    squares = K.diagonal()
     if squares.min() > USUAL_SQUARES[0]:
         length = np.sqrt(squares)
         K /= length
@@ -53,6 +56,6 @@ def _solve(X: Matrix, cosines: Matrix) -> Matrix:
     K -= 1.0
     K *= 2.0 / s
     np.exp(K, out=K)
-    K[np.diag_indices(len(K))] = 1.0 + RIDGE
+    np.fill_diagonal(K, 1.0 + RIDGE)
     _, weights, failed = scipy.linalg.lapack.dposv(K, np.exp(-d / s))
     return np.asarray(np.linalg.solve(K, np.exp(-d / s)) if failed else weights)
