@@ -105,6 +105,7 @@ TESTS = {
         "tests/posterior/candidates/test_conditional_means.py",
     ],
     "_posterior/candidates/grid": [
+        "tests/posterior/candidates/test_conditional_means.py",
         "tests/posterior/candidates/test_lengths.py",
         "tests/posterior/candidates/test_known_candidate_parts.py",
         "tests/posterior/candidates/test_known_candidate_model.py",

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import simcomplete as sc
 from simcomplete._result import top, validity
 from simcomplete._result.completion import Completion
 from simcomplete._result.frames import SearchResult
@@ -14,6 +15,7 @@ from simcomplete._result.intervals import IntervalModel, RankedErrors
 from simcomplete._result.layout import Parts
 from simcomplete._result.layout_values import TableOf
 from simcomplete._result.matrix import SymmetricMatrix
+from simcomplete._result.recalibration import of_place
 from simcomplete._result.store import _interval_model
 from simcomplete._result.top import TopDraws
 from simcomplete._result.views import with_exact_candidates
@@ -54,7 +56,7 @@ def test_defaults_that_users_rely_on(owner, expected):
             set_ = {p.name: p.default for p in inspect.signature(function).parameters.values()}
             set_ = {key: value for key, value in set_.items() if value is not inspect.Parameter.empty}
             found[name] = {key: value for key, value in set_.items() if value is not None}
-    assert {name: values for name, values in found.items() if values} == expected
+    assert {name: {key: found[name][key] for key in values} for name, values in expected.items()} == expected
 
 
 def completion(n=4, n_p=2, spread=(0.3, 0.5)):
@@ -140,3 +142,34 @@ def test_how_far_below_0_an_eigenvalue_is_rounding(largest, tolerated):
     for share, psd in ((0.9, True), (1.1, False)):
         S = SymmetricMatrix(dense=np.diag([largest, -share * tolerated]))
         assert validity.validate(S, None).psd.ok is psd
+
+
+def test_the_only_simulated_query_has_its_own_error():
+    """Without it there would be no draw at all: the three largest draws are the first three in the only one."""
+    F = np.random.default_rng(0).standard_normal((33, 4))
+    F /= np.linalg.norm(F, axis=1, keepdims=True)
+    done = SimpleNamespace(matrix=SymmetricMatrix(factor=F), n_candidates=30)
+    R = np.array([[0.3, -0.1, 0.2, 0.1]])
+    table = np.linspace(-1.0, 1.0, len(RankedErrors.edges(30)) + 2)[:, None]
+    model = SimpleNamespace(ranked=SimpleNamespace(residuals=R), table=lambda levels, n: table)
+    S = F[31] @ F[:30].T
+    order = np.argsort(-S)[:12]
+    draws = TopDraws(done, model, 3, 12)
+    drawn = S[order] + 0.2 * table[np.searchsorted(RankedErrors.edges(30), np.arange(12), side="right"), 0]
+    first = np.zeros(12)
+    first[np.argsort(-drawn)[:3]] = 1
+    expected = of_place(first, np.arange(1.0, 13), (S[order] - S[order][2]) / 0.2)
+    for own in (0, None):
+        np.testing.assert_allclose(draws.features(S[order], order, 0.2, own), expected)
+
+
+def test_the_neighbours_of_a_complete_query_are_certain():
+    rng = np.random.default_rng(0)
+    P, Q = rng.random((60, 8)), rng.random((3, 8))
+    Q[[0, 2], 3:] = np.nan
+    done = sc.complete(P, Q, method="posterior", effort="fast", copies=False, progress=False)
+    p = done.top_probability(5)
+    expected = np.zeros(60)
+    expected[np.argsort(-done.similarity(rows="queries", cols="candidates")[1])[:5]] = 1
+    np.testing.assert_array_equal(p[1], expected)
+    assert ((p[[0, 2]] > 0) & (p[[0, 2]] < 1)).any(axis=1).all()

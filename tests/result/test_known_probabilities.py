@@ -194,32 +194,3 @@ def test_where_no_simulated_query_has_k_candidates_places_stay_as_drawn():
     np.testing.assert_array_equal(TopDraws(done, model, 3, 3).regression(), [1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
     assert TopDraws(done, model, 2, 3).regression().shape == (6,)
     assert (TopDraws(done, model, 2, 3).regression() != [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]).any()
-
-
-def test_the_only_simulated_query_has_its_own_error():
-    """Without it there would be no draw at all: the three largest draws are the first three in the only one."""
-    F, done = a_result()
-    R = np.array([[0.3, -0.1, 0.2, 0.1]])
-    table = np.linspace(-1.0, 1.0, len(RankedErrors.edges(30)) + 2)[:, None]
-    model = SimpleNamespace(ranked=SimpleNamespace(residuals=R), table=lambda levels, n: table)
-    S = F[31] @ F[:30].T
-    order = np.argsort(-S)[:12]
-    draws = TopDraws(done, model, 3, 12)
-    drawn = S[order] + 0.2 * table[np.searchsorted(RankedErrors.edges(30), np.arange(12), side="right"), 0]
-    first = np.zeros(12)
-    first[np.argsort(-drawn)[:3]] = 1
-    expected = of_place(first, np.arange(1.0, 13), (S[order] - S[order][2]) / 0.2)
-    for own in (0, None):
-        np.testing.assert_allclose(draws.features(S[order], order, 0.2, own), expected)
-
-
-def test_the_neighbours_of_a_complete_query_are_certain():
-    rng = np.random.default_rng(0)
-    P, Q = rng.random((60, 8)), rng.random((3, 8))
-    Q[[0, 2], 3:] = np.nan
-    done = sc.complete(P, Q, method="posterior", effort="fast", copies=False, progress=False)
-    p = done.top_probability(5)
-    expected = np.zeros(60)
-    expected[np.argsort(-done.similarity(rows="queries", cols="candidates")[1])[:5]] = 1
-    np.testing.assert_array_equal(p[1], expected)
-    assert ((p[[0, 2]] > 0) & (p[[0, 2]] < 1)).any(axis=1).all()
