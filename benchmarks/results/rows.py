@@ -19,8 +19,8 @@ LEAST, MOST = 0.3, 0.7
 TEXT = """\
 800 rows, each with a share of its values missing at random; the shares are drawn uniformly from .3 to .7. Errors are
 without the diagonal, means over three seeds. In the reference, the penalty of `smcnn` was chosen with knowledge of
-the truth; ours is the default, .001. The row of mnist is older than the last change
-of the estimator, see the section before."""
+the truth; ours is the default, .001. The row of mnist is older than the last changes
+of the estimator."""
 
 
 def trials(quick: bool) -> list[Trial]:

@@ -55,10 +55,26 @@ def test_rows_lose_what_the_drawn_mask_lacks_and_at_most_half():
 def test_rows_that_would_lose_too_much_draw_another_mask():
     masks = np.ones((4, 10), dtype=bool)
     masks[0, :7] = masks[1, :6] = masks[2, :2] = False  # seven, six, two and none of ten
-    drawn = module._lacked(np.ones((12, 10), dtype=bool), masks, Rng([0], again=[1, 2, 3]))
+    drawn, shown = module._lacked(np.ones((12, 10), dtype=bool), masks, Rng([0], again=[1, 2, 3]))
     assert drawn.sum(axis=1).tolist() == [6] + [2] * 11  # the first draws six of ten every time; none is too few
-    assert module._lacked(np.ones((2, 10), dtype=bool), masks, Rng([0], again=[1])).sum(axis=1).tolist() == [6, 6]
-    assert module._lacked(np.ones((2, 10), dtype=bool), masks, Rng([0], again=[3])).sum(axis=1).tolist() == [7, 7]
+    assert (~shown).sum(axis=1).tolist() == [7] * 12  # what was drawn first
+    assert module._lacked(np.ones((2, 10), dtype=bool), masks, Rng([0], again=[1]))[0].sum(axis=1).tolist() == [6, 6]
+    assert module._lacked(np.ones((2, 10), dtype=bool), masks, Rng([0], again=[3]))[0].sum(axis=1).tolist() == [7, 7]
+
+
+def test_rows_have_all_gaps_of_another_too_unless_next_to_nothing_is_left():
+    X = table(12)
+    masks = np.ones((2, 10), dtype=bool)
+    masks[0, 3:] = masks[1, 1:] = False  # seven of ten, and nine
+    found = HiddenValues.of(X, masks, Rng([0, 1]))
+    sparser, first = found.sparser(), distinct_by_value(X)[0].tolist()
+    for row, left, gone in zip(found.scored, found.left, found.lost, strict=True):
+        if first.index(row) % 2 == 0:
+            assert np.flatnonzero(left).tolist() == [0, 1, 2]
+        else:
+            np.testing.assert_array_equal(left, ~gone)  # one value is too few: half of them are lost, no more
+        np.testing.assert_array_equal(sparser[row], np.where(left, X[row], NAN))
+    assert found.lost.any(axis=1).all()
 
 
 def test_masks_with_few_gaps_lose_a_random_share():

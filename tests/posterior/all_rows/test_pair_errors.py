@@ -5,7 +5,7 @@ import pytest
 
 import simcomplete as sc
 from simcomplete._posterior.all_rows.hidden_values import LARGEST_LOSS, HiddenValues
-from simcomplete._posterior.all_rows.pair_errors import PairErrors, part_weights
+from simcomplete._posterior.all_rows.pair_errors import PairErrors, part_weights, seen_share
 from simcomplete._posterior.all_rows.scored_pairs import HoldoutResult, RowMoments
 from simcomplete.errors import InputError
 
@@ -50,6 +50,44 @@ def test_weights_are_at_least_zero_and_learn_what_counts():
     squares = (2 * parts[0] + 0.5 * parts[2]) * rng.chisquare(1, 4000)
     np.testing.assert_allclose(part_weights(parts, squares), [2, 0, 0.5], atol=0.35)
     assert (part_weights(parts, np.zeros(4000)) == 0).all()
+
+
+def test_a_square_counts_as_often_as_it_stands_there():
+    rng = np.random.default_rng(0)
+    parts, squares, times = rng.uniform(0.5, 2, (3, 60)), rng.chisquare(1, 60), rng.integers(1, 4, 60)
+    by = part_weights(parts, squares, times)
+    np.testing.assert_allclose(by, part_weights(np.repeat(parts, times, axis=1), np.repeat(squares, times)), rtol=0.3)
+
+
+def test_rows_without_the_feature_that_errors_come_from_count_little():
+    rng = np.random.default_rng(0)
+    T = 1 + rng.uniform(size=(60, 8))
+    T[:, 0] *= 3
+    known = np.ones(T.shape, dtype=bool)
+    known[:30, 0] = False
+    lost = np.zeros(T.shape, dtype=bool)
+    lost[40:, 0] = lost[:20, 1] = lost[20:30, 5] = True
+    values = HiddenValues(np.where(known & ~lost, T, np.nan), np.arange(60), lost, known, T * known, known & ~lost)
+    wrong = np.where(lost, T * np.where(np.arange(8) == 0, 0.5, 0.9), T)
+    share = seen_share(values, [RowMoments.of(wrong, np.zeros(T.shape))])
+    np.testing.assert_allclose(share[30:], 1.0)
+    assert (share[:30] < 0.1).all() and (share[:30] > 0).all()
+    np.testing.assert_allclose(seen_share(values, [RowMoments.of(T * known, np.zeros(T.shape))]), 1.0)
+
+
+def test_errors_of_rows_that_lack_more_widen_the_intervals_of_such_rows():
+    """Where rows know half, errors are as expected; where they know next to nothing, four times as large."""
+    rng = np.random.default_rng(0)
+    T = table(1, n=200, d=60)
+    lost = HiddenValues.of(np.where(rng.random(T.shape) < 0.3, np.nan, T), None, np.random.default_rng(1))
+    others, found = np.arange(100), []
+    for hidden, off in ((lost.lost, 0.3), (lost.known & ~lost.left, 1.2)):
+        wrong = np.where(hidden, lost.truth + off * rng.standard_normal(T[lost.scored].shape), lost.truth)
+        found.append(RowMoments.of(np.where(lost.known, wrong, 0.0), np.where(hidden, 0.09, 0.0)))
+    alone = PairErrors.of(lost, others, T[others], found[0], np.zeros((60, 1)))
+    both = PairErrors.of(lost, others, T[others], found[0], np.zeros((60, 1)), found[1])
+    usual = [one.quantiles[900] * np.sqrt(one.weights[0]) for one in (alone, both)]
+    assert usual[1] > 1.5 * usual[0]
 
 
 def test_ratios_of_normal_errors_are_normal():

@@ -3,7 +3,8 @@
 Rows in random order lose what another row lacks, at most half of what they have, until a fifth of all values is lost:
 whatever is learnt is learnt for gaps like those there are, from a table that is nearly as full. Where another row lacks
 more than half, one that lacks less is looked for: a part of its gaps, drawn at random, would be easier to fill than
-gaps that lie together.
+gaps that lie together. How wrong similarities are is learnt from the whole gaps of the other row as well: where some
+rows have few values, a row that lost half of its own tells too little of them.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ DRAWS = 8  # of another row, until it lacks no more than that
 FEW_GAPS = 0.05  # share of a row: where another row lacks less, a random share is lost
 RANDOM_LOSS = (0.05, 0.2)
 FEW_ROWS = 40  # up to here every row loses some
+FEWEST_LEFT = 2  # values of a row that lost all that another row lacks
 MIN_SCORED = 10
 MIN_LOST = 30  # values, to learn anything from
 
@@ -41,6 +43,8 @@ class HiddenValues:
         What they lost, and what they had before.
     truth : array of shape (scored, d)
         What they had, 0 where that is unknown.
+    left : array of bool, shape (scored, d)
+        What is left of them with all gaps of another row, however many these are.
     """
 
     X: Matrix
@@ -48,11 +52,19 @@ class HiddenValues:
     lost: Mask
     known: Mask
     truth: Matrix
+    left: Mask
 
     def before(self) -> Matrix:
         """The rows with what the scored ones had before; copies of these lack it still."""
+        return self._with(self.known)
+
+    def sparser(self) -> Matrix:
+        """The rows, the scored ones with all gaps of another row."""
+        return self._with(self.left)
+
+    def _with(self, had: Mask) -> Matrix:
         X = self.X.copy()
-        X[self.scored] = np.where(self.known, self.truth, np.nan)
+        X[self.scored] = np.where(had, self.truth, np.nan)
         return X
 
     @classmethod
@@ -64,7 +76,7 @@ class HiddenValues:
         first = first[(np.nan_to_num(X[first]) != 0).any(axis=1)]
         if masks is None or not len(masks):
             masks = known
-        lost = _lacked(known[first], masks, rng)
+        lost, shown = _lacked(known[first], masks, rng)
         for gone, had in zip(lost, known[first], strict=True):
             count = int(had.sum())
             if gone.sum() < FEW_GAPS * count:
@@ -83,15 +95,16 @@ class HiddenValues:
         table = np.zeros((int(copies.max()) + 1, X.shape[1]), dtype=bool)
         table[copies[scored]] = lost[some]
         table &= (known & ~table[copies]).any(axis=0)  # a feature that nobody has any more cannot be scored
-        gone = table[copies[scored]]
-        left = np.where(table[copies], np.nan, X)
-        return cls(left, scored, gone, known[scored], np.nan_to_num(X[scored]))
+        gone, had = table[copies[scored]], known[scored]
+        left = had & ~gone & shown[some]
+        left = np.where(left.sum(axis=1, keepdims=True) < FEWEST_LEFT, had & ~gone, left)
+        return cls(np.where(table[copies], np.nan, X), scored, gone, had, np.nan_to_num(X[scored]), left)
 
 
-def _lacked(known: Mask, masks: Mask, rng: np.random.Generator) -> Mask:
-    """What rows lose that have the gaps of another, drawn anew for those that would lose too much."""
-    count = known.sum(axis=1)
-    lost = known & ~masks[rng.integers(len(masks), size=len(known))]
+def _lacked(known: Mask, masks: Mask, rng: np.random.Generator) -> tuple[Mask, Mask]:
+    """What rows lose that have the gaps of another, drawn anew for those that would lose too much; the first draw."""
+    count, shown = known.sum(axis=1), masks[rng.integers(len(masks), size=len(known))]
+    lost = known & ~shown
     for _ in range(DRAWS - 1):
         many = np.flatnonzero(lost.sum(axis=1) > LARGEST_LOSS * count)
         if not len(many):
@@ -100,7 +113,7 @@ def _lacked(known: Mask, masks: Mask, rng: np.random.Generator) -> Mask:
         size = other.sum(axis=1)
         better = (size < lost[many].sum(axis=1)) & (size >= FEW_GAPS * count[many])
         lost[many[better]] = other[better]
-    return lost
+    return lost, shown
 
 
 def stands_for(known: Mask) -> Vector:

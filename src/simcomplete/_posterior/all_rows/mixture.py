@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from simcomplete._method.iterate import Limits
-from simcomplete._posterior.all_rows.calibrate import QUANTILES, RowModel
+from simcomplete._posterior.all_rows.calibrate import QUANTILES, RowModel, drawn_landmarks
 from simcomplete._posterior.all_rows.hidden_values import HiddenValues, stands_for
 from simcomplete._posterior.all_rows.member_fits import MemberFits, auto_rank
 from simcomplete._posterior.all_rows.members import RATIOS, OverRows
@@ -166,7 +166,8 @@ def _mixed(
     watch: HoldoutCallback | None = None,
 ) -> RowsCompletion:
     members = fits.fit(lost.X, HOLDOUT_STEPS, None)
-    first = members[0].model.with_local(lost.X, rng)  # type: ignore[attr-defined]
+    landmarks = drawn_landmarks(len(lost.X), rng)
+    first = members[0].model.with_landmarks(lost.X[landmarks])  # type: ignore[attr-defined]
     members[0] = OverRows(first)
     features = stands_for(~np.isnan(some))
     features /= np.sum(features * lost.lost) / lost.lost.sum()
@@ -191,7 +192,12 @@ def _mixed(
     random = by_chance, result.best_level()
     if watch is not None:
         watch(result.at_level(random[1]))
-    errors = PairErrors.of(lost, others, completed, both, common_directions(first.factors))
+    fewer = lost.sparser()
+    tuned = tuned.with_landmarks(fewer[landmarks])  # a row's neighbour must not be itself with more values
+    more = replace(stack, members=[OverRows(tuned), *members[1:]]).values(fewer[lost.scored])
+    beside = _single(tuned, fewer[lost.scored], stack.scaling.sizes(fewer[lost.scored]))
+    sparser = RowMoments.of(more.mean, more.variance).at_level(level).mixed(beside, weight)
+    errors = PairErrors.of(lost, others, completed, both, common_directions(first.factors), sparser)
     final = [OverRows(single.model.with_local(some, rng)), *fits.fit(some, FINAL_STEPS, members)[1:]]
     whole = RowStack.of(some, final, replace(recipe, tilt=tilted))
     none = np.empty((0, 0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from simcomplete._posterior.all_rows.calibrate import QUANTILES
 from simcomplete._posterior.all_rows.em import Factors
 from simcomplete._posterior.all_rows.hidden_values import HiddenValues
 from simcomplete._posterior.all_rows.scored_pairs import RowMoments
-from simcomplete._posterior.shared.rows import unit_rows
+from simcomplete._posterior.shared.rows import nonzero_or_one, unit_rows
 from simcomplete._result.pair_spread import PARTS, PairSpread, UncertainRows, pair_variance
 from simcomplete._types import Matrix, Vector
 
@@ -43,21 +44,42 @@ class PairErrors(NamedTuple):
 
     @classmethod
     def of(
-        cls, lost: HiddenValues, others: NDArray[np.int64], completed: Matrix, found: RowMoments, loadings: Matrix
+        cls,
+        lost: HiddenValues,
+        others: NDArray[np.int64],
+        completed: Matrix,
+        found: RowMoments,
+        loadings: Matrix,
+        sparser: RowMoments | None = None,
     ) -> PairErrors:
-        """Compare what was found of scored rows with what they had, over that, beside other rows taken as exact."""
+        """Compare what was found of scored rows with what they had, over that, beside other rows taken as exact.
+
+        What was found where they lacked more, `sparser`, is compared too.
+        """
+        every = [found] if sparser is None else [found, sparser]
         count, exact = lost.known.astype(np.float64), np.zeros_like(completed)
         beside = UncertainRows(completed, exact)
-        made = pair_variance(UncertainRows.over(*found.and_variance, count), beside, loadings)
         true = UncertainRows.over(unit_rows(lost.truth), np.zeros_like(lost.truth), count)
-        gaps = np.abs(made.similarity - pair_variance(true, beside, loadings[:, :0]).similarity)
-        counted = (lost.scored[:, None] != others) & (made.parts[0] > 0)
-        if not counted.any():
+        truth = pair_variance(true, beside, loadings[:, :0]).similarity
+        parts, gaps, by = [], [], []
+        for one in every:
+            made = pair_variance(UncertainRows.over(*one.and_variance, count), beside, loadings)
+            counted = (lost.scored[:, None] != others) & (made.parts[0] > 0)
+            parts.append(made.parts[:, counted])
+            gaps.append(np.abs(made.similarity - truth)[counted])
+            by.append(np.repeat(seen_share(lost, every), counted.sum(axis=1)))
+        return cls._learnt(np.concatenate(parts, axis=1), np.concatenate(gaps), np.concatenate(by))
+
+    @classmethod
+    def _learnt(cls, parts: Matrix, gaps: Vector, by: Vector) -> PairErrors:
+        if not len(gaps):
             return cls(np.ones(PARTS), 1.0, np.zeros(len(QUANTILES)))
-        parts = made.parts[:, counted]
-        weights = part_weights(parts, gaps[counted] ** 2)
-        ratios = gaps[counted] / np.sqrt(np.maximum(weights @ parts, TINY))
-        return cls(weights, float(np.mean(ratios**2)), np.quantile(ratios, 1 - OPTIMISM * (1 - QUANTILES)))
+        weights = part_weights(parts, gaps**2, by)
+        ratios = gaps / np.sqrt(np.maximum(weights @ parts, TINY))
+        order = np.argsort(ratios)
+        rank = (np.cumsum(by[order]) - by[order] / 2) / by.sum()
+        quantiles = np.interp(1 - OPTIMISM * (1 - QUANTILES), rank, ratios[order])
+        return cls(weights, float(np.average(ratios**2, weights=by)), quantiles)
 
     def expected(self, pairs: PairSpread, some: NDArray[np.int64]) -> float:
         """Expected squared error of a similarity between two rows, from the pairs of some."""
@@ -66,8 +88,24 @@ class PairErrors(NamedTuple):
         return float(self.square * (squared.sum() - np.trace(squared)) / count)
 
 
-def part_weights(parts: Matrix, squares: Vector) -> Vector:
+def seen_share(lost: HiddenValues, found: Sequence[RowMoments]) -> Vector:
+    """How much each scored row counts: the share of the usual error that lies in the features it had.
+
+    Where a few features make up most of the error, rows that never had these say little of errors over all features.
+    """
+    squares, times = np.zeros(lost.lost.shape[1]), lost.lost.sum(axis=0)
+    truth = unit_rows(lost.truth)
+    for one in found:
+        length = np.sqrt(np.sum(one.square * lost.known, axis=1, keepdims=True))
+        squares += np.sum(lost.lost * (one.mean / nonzero_or_one(length) - truth) ** 2, axis=0)
+    usual = squares / np.maximum(times, 1)
+    return np.asarray(lost.known @ usual / usual.sum()) if usual.any() else np.ones(len(truth))
+
+
+def part_weights(parts: Matrix, squares: Vector, by: Vector | float = 1.0) -> Vector:
     """Weights of at least 0 of the parts of variances, so that relative errors of the squares are small.
+
+    Each square counts `by` times.
 
     Examples
     --------
@@ -75,11 +113,11 @@ def part_weights(parts: Matrix, squares: Vector) -> Vector:
     >>> part_weights(parts, np.array([2.0, 5.0, 4.0, 9.0])).round(6)
     array([2., 3.])
     """
-    found = np.full(len(parts), float(squares.sum()) / max(float(parts.sum()), TINY))
+    found, root = np.full(len(parts), float(squares.sum()) / max(float(parts.sum()), TINY)), np.sqrt(by)
     for _ in range(WEIGHT_ROUNDS):
         base = found @ parts
         base = np.maximum(base, LEAST_BASE * float(base.mean()) + TINY)
-        fitted = scipy.optimize.nnls((parts / base).T, np.minimum(squares / base, LARGEST_RATIO))[0]
+        fitted = scipy.optimize.nnls((root * parts / base).T, root * np.minimum(squares / base, LARGEST_RATIO))[0]
         if not fitted.any():
             break
         found = np.asarray(fitted)
