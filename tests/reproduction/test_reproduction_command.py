@@ -77,12 +77,45 @@ def test_rows_of_something_else_are_refused(tmp_path):
     assert "row 1 has no 'dataset'" in refused("report", "all", "-o", tmp_path)
 
 
-def test_why_runs_failed_is_said(tmp_path, monkeypatch):
-    def without_data(trials, limit, jobs=1):
-        for trial in trials:
-            yield {**trial, "outcome": "failed", "reason": "none is not a folder", "limit": limit}
+NO_DATA = {"outcome": "failed", "reason": "none is not a folder"}
+KILLED = {"outcome": "failed", "reason": "its process ended with code -9", "mask": "a"}
+TOO_LONG = {"outcome": "over budget", "reason": "stopped", "mask": "a"}
+DONE = {"outcome": "done", "reason": None, "mask": "a"}
 
-    monkeypatch.setattr(runner, "run_in_processes", without_data)
-    only = ["--only", "dataset=mnist", "--only", "missing=0.8"]
-    result = CliRunner().invoke(app, ["paper", "run", "threshold", "-o", str(tmp_path), *only])
-    assert (result.exit_code, result.stderr) == (0, "simcomplete: 3 runs failed: none is not a folder\n")
+
+def run_three(folder, monkeypatch, *ends, options=()):
+    """Run three trials that end as given, without processes."""
+
+    def without_processes(trials, limit, jobs=1):
+        for trial, end in zip(trials, ends, strict=True):
+            yield {**trial, "limit": limit, **end}
+
+    monkeypatch.setattr(runner, "run_in_processes", without_processes)
+    only = ["--only", "dataset=mnist", "--only", "missing=0.8", *options]
+    return CliRunner().invoke(app, ["paper", "run", "threshold", "-o", str(folder), *only])
+
+
+def test_runs_that_failed_are_an_error_that_says_why(tmp_path, monkeypatch):
+    result = run_three(tmp_path, monkeypatch, NO_DATA, KILLED, NO_DATA)
+    assert result.exit_code == 2
+    first, second, last = result.stderr.splitlines()
+    assert first == "simcomplete: 2 runs failed: none is not a folder"
+    assert second == "simcomplete: 1 run failed: its process ended with code -9"
+    assert last.startswith("simcomplete: error: 3 of 3 runs failed")
+    assert "3 new rows" in result.stdout  # what was done is said, too
+
+
+def test_a_failure_that_is_stored_remains_an_error(tmp_path, monkeypatch):
+    assert run_three(tmp_path, monkeypatch, DONE, KILLED, DONE).exit_code == 2
+    again = run_three(tmp_path, monkeypatch, options=["--json"])  # nothing is left to run
+    assert (again.exit_code, json.loads(again.stdout)["made"]) == (2, 0)
+    assert "error: 1 of 3 runs failed" in again.stderr
+    (failed,) = (row for row in read_rows(tmp_path / "rows.jsonl") if row["outcome"] == "failed")
+    for penalty in (1e-4, 1e-3, 1e-2):
+        result = run_three(tmp_path, monkeypatch, options=["--only", f"penalty={penalty}"])
+        assert result.exit_code == (2 if penalty == failed["params"]["penalty"] else 0)  # only of what was asked for
+
+
+def test_a_run_over_its_time_limit_is_a_result(tmp_path, monkeypatch):
+    result = run_three(tmp_path, monkeypatch, DONE, TOO_LONG, TOO_LONG)
+    assert (result.exit_code, result.stderr) == (0, "")

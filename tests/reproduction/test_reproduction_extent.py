@@ -62,6 +62,11 @@ def test_all_names_of_an_entry_must_match():
     assert not is_without([], place)
 
 
+def test_a_column_says_why_it_lacks_methods():
+    text = CUT.replace('"smcnn"] },', '"smcnn"], why = "a grid takes six minutes" },')
+    assert describe_cuts(parse_protocol("mine", text))[0] == "CMC tuned, because a grid takes six minutes"
+
+
 def test_another_protocol_does_not_inherit_them():
     assert load_protocol("ablation").without
     assert load_protocol("readings").without == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,11 +12,12 @@ from typer import Argument, Option
 
 from simcomplete._cli.options import AsJson
 from simcomplete._cli.output import print_json, print_line, print_table, say
+from simcomplete._compare.ledger import trial_key
 from simcomplete._reproduction.protocol import Protocol, load_protocol, load_protocols
 from simcomplete._reproduction.rows import RowsByTrial, check_rows, pack_rows, pair_cells, read_rows, rows_by_trial
 from simcomplete._reproduction.runner import run_protocols
-from simcomplete._reproduction.trials import expand
-from simcomplete.errors import InputError
+from simcomplete._reproduction.trials import TRIAL_KEY, expand
+from simcomplete.errors import InputError, SimcompleteError
 
 ROWS_FILE = "rows.jsonl"
 DEFAULT_FOLDER = Path("simcomplete-paper")
@@ -79,17 +81,12 @@ def run_protocol(
     no_progress: Annotated[bool, Option("--no-progress", help="Show no progress.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run a protocol. Results are written during the run; trials with a stored result are not run again."""
+    """Run a protocol. Results are written during the run; trials with a stored result are not run again.
+
+    Runs stopped at their time limit are results; where others failed, the exit code is 2.
+    """
     chosen = _chosen(name, quick, full)
     _check_places(output, output / ROWS_FILE)
-    failures: Counter[str] = Counter()
-
-    def on_row(row: dict[str, Any]) -> None:
-        if row["outcome"] == "failed":
-            failures[str(row.get("reason"))] += 1
-        if verbose:
-            _say(row)
-
     made = run_protocols(
         chosen,
         output / ROWS_FILE,
@@ -97,19 +94,18 @@ def run_protocol(
         limit=limit,
         only=only or (),
         progress=False if no_progress or verbose else None,
-        on_row=on_row,
+        on_row=_say if verbose else lambda row: None,
     )
-    for reason, count in failures.most_common(MOST_REASONS):
-        say(f"{count} {'run' if count == 1 else 'runs'} failed: {reason}")
     path = output / ROWS_FILE
     rows = rows_by_trial(read_rows(path)) if path.exists() else {}
     counts = [_count(one, rows) for one in chosen]
     if as_json:
         print_json({"rows": str(path), "made": made, "protocols": counts})
-        return
-    print_table(list(counts[0]), [[str(value) for value in count.values()] for count in counts])
-    print()
-    print_line(f"{made} new rows: {path}")
+    else:
+        print_table(list(counts[0]), [[str(value) for value in count.values()] for count in counts])
+        print()
+        print_line(f"{made} new rows: {path}")
+    _check_failures(chosen, only or (), rows, path)
 
 
 def report_protocol(
@@ -165,6 +161,23 @@ def _check_places(folder: Path, *files: Path | None) -> None:
     for file in files:
         if file is not None and file.is_dir():
             raise InputError(f"{str(file)!r} is a folder, and a file is to be written there; give another name")
+
+
+def _check_failures(protocols: list[Protocol], only: Sequence[str], rows: RowsByTrial, path: Path) -> None:
+    """Raise SimcompleteError where runs that were asked for have failed, now or before; say why, most frequent first.
+
+    A run over its time limit has not failed: how long a method takes is a result.
+    """
+    asked = {trial_key(cell.trial, TRIAL_KEY) for protocol in protocols for cell in expand(protocol, only)}
+    failed = [row for row in map(rows.get, asked) if row is not None and row["outcome"] == "failed"]
+    reasons = Counter(str(row.get("reason")) for row in failed)
+    for reason, count in reasons.most_common(MOST_REASONS):
+        say(f"{count} {'run' if count == 1 else 'runs'} failed: {reason}")
+    if failed:
+        raise SimcompleteError(
+            f"{len(failed)} of {len(asked)} runs failed; each has its reason in {path}; "
+            "remove the cause and run the command again, which repeats runs that never started"
+        )
 
 
 def _count(protocol: Protocol, rows: RowsByTrial) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class Protocol:
     params : dict
         Parameters of the paper's own methods and its ablations.
     columns : list of dict
-        Each has a `name`, `params`, and `methods` where it applies to some methods only.
+        Each has a `name`, `params`, and `methods` where it applies to some methods only, with the reason as `why`.
     measures : list of str
         Measures to show.
     seeds : list of int

@@ -40,7 +40,8 @@ def describe_cuts(protocol: Protocol) -> list[str]:
     for column in protocol.columns if protocol.layout != "properties" else ():  # there, one column for each method
         untuned = [m for m in protocol.methods if m not in column.get("methods", protocol.methods)]
         if untuned and column.get("params", {}).get("tune"):
-            cuts.append(f"{_join(map(method_label, untuned))} tuned, because trying the whole grid takes long")
+            why = column.get(REASON, "trying the whole grid takes long")
+            cuts.append(f"{_join(map(method_label, untuned))} tuned, because {why}")
     reasons: dict[str, list[str]] = {}  # places with the same reason in one sentence
     for entry in protocol.without:
         reasons.setdefault(entry[REASON], []).append(_place(entry))
