@@ -32,6 +32,7 @@ def clustered(S):
 # %%
 # Hide a share of the values of every row at random, five times, and measure how well the clusters agree with the true
 # kinds of wine (adjusted Rand index, 1 is perfect).
+print("adjusted Rand index, mean of five masks")
 for rate in rates:
     found = []
     for seed in range(5):

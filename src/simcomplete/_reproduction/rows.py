@@ -80,8 +80,8 @@ def _parsed(path: Path, text: str) -> list[Any]:
             rows.append(json.loads(line))
         except ValueError as error:
             if rows and number == lines[-1][0] and not text.endswith("\n"):
-                told = f"{path}: the last row, line {number}, is cut off and left out; the next run makes it again"
-                warnings.warn(told, InputWarning, stacklevel=3)
+                message = f"{path}: the last row, line {number}, is cut off and left out; the next run makes it again"
+                warnings.warn(message, InputWarning, stacklevel=3)
                 break
             raise ValueError(f"line {number}: {error}") from error
     return rows
