@@ -104,10 +104,10 @@ def test_exact_candidates_are_put_into_a_copy():
 @pytest.mark.parametrize("wide", [True, False])
 def test_a_spectrum_has_an_eigenvalue_for_each_row_or_column(wide):
     """Of a factor with more columns than rows there are only as many as rows."""
-    pytest.importorskip("matplotlib")
+    axes = pytest.importorskip("matplotlib.figure").Figure().subplots()  # of no window
     F = np.random.default_rng(0).standard_normal((4, 6) if wide else (6, 4))
     done = replace(completion(6, 2), matrix=SymmetricMatrix(factor=F), n_candidates=2, interval_model=None)
-    drawn = np.concatenate([line.get_ydata() for line in done.plot_spectrum().get_lines()])
+    drawn = np.concatenate([line.get_ydata() for line in done.plot_spectrum(ax=axes).get_lines()])
     np.testing.assert_allclose(drawn, np.sort(np.linalg.svd(F, compute_uv=False) ** 2)[::-1], rtol=1e-9)
 
 
