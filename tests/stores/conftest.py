@@ -4,12 +4,29 @@ import tempfile
 import warnings
 from uuid import uuid4
 
+import numpy as np
 import pytest
 
 from simcomplete import stores
+from simcomplete.estimators import PosteriorCompleter
 
 ENGINES = ["sqlite", "faiss", "faiss-ivf", "postgres", "postgres-hnsw", "qdrant", "qdrant-folder", "lancedb"]
 EXACT = [name for name in ENGINES if name not in ("faiss-ivf", "postgres-hnsw", "qdrant-folder")]
+
+P = np.random.default_rng(0).random((60, 5))
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """A saved model of candidates P, to be served with a store beside it."""
+    PosteriorCompleter(effort="fast").fit(P, ids=[f"p{i}" for i in range(60)]).save(tmp_path / "m")
+    return tmp_path / "m"
+
+
+def close(service):
+    service.journal.close()
+    if hasattr(service.served, "store"):
+        service.served.store.close()
 
 
 @pytest.fixture(scope="session")

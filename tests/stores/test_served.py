@@ -14,21 +14,9 @@ from simcomplete._serve.server import open_service
 from simcomplete.errors import InputError, StoreError
 from simcomplete.estimators import PosteriorCompleter, PosteriorImputer
 from simcomplete.stores import SqliteStore, connect
+from stores.conftest import P, close
 
-P = np.random.default_rng(0).random((60, 5))
 ASKED = {"rows": [[0.9, None, 0.1, None, 0.4], [None, 0.2, 0.8, 0.1, None]], "k": 4}
-
-
-@pytest.fixture
-def saved(tmp_path):
-    PosteriorCompleter(effort="fast").fit(P, ids=[f"p{i}" for i in range(60)]).save(tmp_path / "m")
-    return tmp_path / "m"
-
-
-def close(service):
-    service.journal.close()
-    if hasattr(service.served, "store"):
-        service.served.store.close()
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])

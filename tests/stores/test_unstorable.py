@@ -13,21 +13,7 @@ from simcomplete._serve.app import create_app
 from simcomplete._serve.journal import Journal
 from simcomplete._serve.server import open_service
 from simcomplete.errors import InputError
-from simcomplete.estimators import PosteriorCompleter
-
-P = np.random.default_rng(0).random((60, 5))
-
-
-@pytest.fixture
-def saved(tmp_path):
-    PosteriorCompleter(effort="fast").fit(P, ids=[f"p{i}" for i in range(60)]).save(tmp_path / "m")
-    return tmp_path / "m"
-
-
-def close(service):
-    service.journal.close()
-    if hasattr(service.served, "store"):
-        service.served.store.close()
+from stores.conftest import close
 
 
 @pytest.mark.parametrize("kind", [None, "sqlite", "postgres"])
