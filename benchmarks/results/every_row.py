@@ -12,14 +12,12 @@ from benchmarks.results.trial import Problem, Trial, of_rows
 TITLE = "Every row incomplete: eleven patterns of missing values"
 ROWS, FEW = 200, {"hela_proteomics": 50}
 SEEDS = (0, 1, 2)
-OLDER, OLDER_INTERVALS = "hela_proteomics", "googlenews300"  # not measured with the last version, or its intervals
 LEFT_OUT = ("mnist",)  # the patterns were studied on the other sets
 TEXT = f"""\
 {ROWS} rows of complete data (hela {FEW["hela_proteomics"]}), with values hidden in every row; of tables with real
 missing values, the complete rows or columns. Similarities are over all features. The table has the relative squared
 error of `posterior`, without the diagonal. The method was developed on these data sets, with these seeds among
-others, so this is not an independent test. The column {OLDER} is older than the last change of the estimator, and
-coverage and width of {OLDER_INTERVALS} are older than the last change of the intervals.
+others, so this is not an independent test.
 
 | pattern | which values are missing |
 | :-- | :-- |

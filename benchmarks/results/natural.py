@@ -20,7 +20,6 @@ SEEDS = (0, 1)
 MOST, QUERIES, FEWEST = 400, 100, 100  # rows taken, queries at most, complete rows needed to take some as candidates
 WIDE = 1000  # features; above that one seed, because posterior takes a minute and more
 COMMON = 10  # features of a pair, or its similarity over them is no truth
-OLDER_INTERVALS = ("kiba_affinity", "movielens_small", "hela_proteomics")
 TEXT = f"""\
 The true similarities of these data are unknown, so some of the known values are hidden, and the results are compared
 with what was known before.
@@ -31,8 +30,7 @@ other pairs are not counted. `posterior` is restricted to the same features, by 
 version of this table used its similarities over all features, a different quantity in sparse data, and showed errors
 of up to 538.) The imputing methods and `smcnn` cannot be restricted, so their errors are over all features and are
 shown only for completeness. Errors are relative to the overlap similarities after hiding, without the diagonal;
-coverage is over the same pairs, and older than the last change of the intervals in {", ".join(OLDER_INTERVALS)}. Means
-over {len(SEEDS)} seeds, one seed for more than {WIDE} features."""
+coverage is over the same pairs. Means over {len(SEEDS)} seeds, one seed for more than {WIDE} features."""
 TEXT_APART = f"""\
 **Complete rows with real masks.** Only for tables with at least {FEWEST} complete rows. A quarter of them, at most
 {QUERIES}, become queries, each with the mask of a random incomplete row; at most {MOST} of the others are candidates.

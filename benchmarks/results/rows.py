@@ -19,8 +19,7 @@ LEAST, MOST = 0.3, 0.7
 TEXT = """\
 800 rows, each with a share of its values missing at random; the shares are drawn uniformly from .3 to .7. Errors are
 without the diagonal, means over three seeds. In the reference, the penalty of `smcnn` was chosen with knowledge of
-the truth; ours is the default, .001. The row of mnist is older than the last changes
-of the estimator."""
+the truth; ours is the default, .001."""
 
 
 def trials(quick: bool) -> list[Trial]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simcomplete._posterior.all_rows import hidden_values as module
-from simcomplete._posterior.all_rows.hidden_values import HiddenValues, distinct_by_value
+from simcomplete._posterior.all_rows.hidden_values import HiddenValues, distinct_by_value, pairs_stand_for
 
 NAN = np.nan
 
@@ -127,3 +127,17 @@ def test_zero_rows_lose_nothing_and_a_feature_keeps_somebody():
     assert found.X[5, 0] == 1.5 and not found.lost[:, 0].any()
     np.testing.assert_array_equal(found.known, ~np.isnan(X[found.scored]))
     assert found.truth[found.scored != 5][0, 0] == 0
+
+
+def test_features_that_both_rows_know_by_chance_count_alike_and_those_seldom_known_more():
+    rng = np.random.default_rng(0)
+    by_chance = pairs_stand_for(rng.random((200, 500)) < 0.1)
+    assert np.ptp(by_chance) < 0.25 * by_chance.mean()  # one over the shares themselves: more than a factor of 2
+    known = np.arange(200)[:, None] < np.array([200, 100, 100, 10])
+    mean = known.mean()
+    spread = known.mean(axis=0).var()
+    kept = 1 - mean * (1 - mean) / 200 / spread
+    usual = (200 * mean + 1) / 202
+    share = usual + kept * (np.array([201, 101, 101, 11]) / 202 - usual)
+    np.testing.assert_allclose(pairs_stand_for(known), 1 / share)
+    np.testing.assert_allclose(pairs_stand_for(np.ones((8, 3), dtype=bool)), 10 / 9)

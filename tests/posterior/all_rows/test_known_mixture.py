@@ -11,7 +11,7 @@ from sklearn.datasets import load_wine
 import simcomplete as sc
 from simcomplete._method.iterate import Limits
 from simcomplete._posterior.all_rows import member_fits, mixture
-from simcomplete._posterior.all_rows.hidden_values import HiddenValues
+from simcomplete._posterior.all_rows.hidden_values import HiddenValues, pairs_stand_for
 from simcomplete._posterior.all_rows.members import OverRows
 from simcomplete._posterior.all_rows.mixture import MemberFits, auto_rank, mix_rows
 from simcomplete._posterior.all_rows.scored_pairs import HoldoutResult, RowMoments, ScoredPairs, drawn_others
@@ -51,7 +51,8 @@ def test_errors_of_scored_pairs_one_at_a_time():
             assert gaps[i, j] == pytest.approx(estimate - truth, abs=1e-10)
 
 
-def test_the_best_level_has_the_least_error_of_pairs_that_count_by_their_common_features():
+@pytest.mark.parametrize("weights", [None, np.r_[np.full(6, 1.0), np.full(6, 9.0)]])
+def test_the_best_level_has_the_least_error_of_pairs_that_count_by_their_common_features(weights):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 12))
     lost = HiddenValues.of(np.where(rng.random(X.shape) < 0.3, NAN, X), None, rng)
@@ -59,6 +60,7 @@ def test_the_best_level_has_the_least_error_of_pairs_that_count_by_their_common_
     mean, variance = np.where(lost.lost, 0.0, lost.truth), np.where(lost.lost, 2.5 * lost.truth**2, 0.0)
     found = RowMoments.of(mean, variance)
     exact = RowMoments.of(np.nan_to_num(before), np.zeros_like(before))
+    w = np.ones(12) if weights is None else weights
 
     def error(level):
         total = 0.0
@@ -66,15 +68,29 @@ def test_the_best_level_has_the_least_error_of_pairs_that_count_by_their_common_
             for j in others[others != row]:
                 K = lost.known[i] & ~np.isnan(before[j])
                 if K.any():
-                    a, b = before[row, K], before[j, K]
-                    whole = np.sqrt(np.sum(mean[i, K] ** 2 + level * variance[i, K]) * (b @ b))
-                    total += K.sum() * (mean[i, K] @ b / whole - a @ b / np.sqrt((a @ a) * (b @ b))) ** 2
+                    root = np.sqrt(w[K])  # a feature that counts nine times is one of three times its size
+                    a, b, m = before[row, K] * root, before[j, K] * root, mean[i, K] * root
+                    whole = np.sqrt((m @ m + level * (w[K] @ variance[i, K])) * (b @ b))
+                    total += K.sum() * (m @ b / whole - a @ b / np.sqrt((a @ a) * (b @ b))) ** 2
         return total
 
     levels = np.geomspace(1 / 64, 2.0, 57)
-    best = HoldoutResult(lost, others, found, exact).best_level()
+    best = HoldoutResult(lost, others, found, exact).best_level(weights)
     assert best == pytest.approx(min(levels, key=error))
     assert 0.2 < best < 0.8
+
+
+def test_the_level_suits_features_that_are_seldom_known():
+    """Variances of what is often known are right, those of what is seldom known three times too large."""
+    rng = np.random.default_rng(0)
+    known = rng.random((120, 20)) < np.repeat([0.9, 0.3], 10)
+    X = rng.standard_normal((120, 20)) + 1.0
+    lost = HiddenValues.of(np.where(known, X, NAN), None, rng)
+    others, before = np.arange(120), lost.before()
+    variance = lost.lost * np.repeat([1.0, 3.0], 10)
+    found = RowMoments.of(np.where(lost.lost, 1.0, lost.truth), variance)
+    result = HoldoutResult(lost, others, found, RowMoments.of(np.nan_to_num(before), np.zeros_like(before)))
+    assert result.best_level(pairs_stand_for(known)) < 0.9 * result.best_level()
 
 
 def test_uncertain_values_of_a_feature_larger_than_all_others_do_not_shorten_rows():
@@ -168,6 +184,20 @@ def test_a_mixture_is_the_mean_of_its_two_sides():
         square = 0.3 * (plain.mean**2 + plain.variance) + 0.7 * (own**2 + variance)
         np.testing.assert_allclose(random.mean, mean, atol=1e-10)
         np.testing.assert_allclose(random.square, mean**2 + level * (square - mean**2), atol=1e-10)
+
+
+def test_the_level_of_a_stack_stands_for_all_features_and_that_of_restricted_similarities_for_their_own(monkeypatch):
+    hidden, asked, best_level = drawn(n=90)[1], [], HoldoutResult.best_level
+
+    def noted(result, features=None):
+        asked.append(features)
+        return best_level(result, features)
+
+    monkeypatch.setattr(HoldoutResult, "best_level", noted)
+    rng, limits = np.random.default_rng(0), Limits(25, progress=False)
+    mix_rows(hidden, complete_rows(hidden, rng, limits=limits), rng, masks=None, limits=limits, tilt=False)
+    np.testing.assert_allclose(asked[0], pairs_stand_for(~np.isnan(hidden)))
+    assert len(asked) == 2 and asked[1] is None
 
 
 def test_where_nothing_can_be_learnt_the_single_model_is_the_answer(monkeypatch):

@@ -145,3 +145,24 @@ def masks_and_values(X: Matrix) -> Matrix:
     """Numbers that tell rows apart: 1 where a value is missing, and values with 0 where they are."""
     missing = np.isnan(X)
     return np.concatenate([missing.astype(np.float64), np.where(missing, 0.0, X)], axis=1)
+
+
+def pairs_stand_for(known: Mask) -> Vector:
+    """How much a feature counts in cosines over what both rows of a pair know, so that these stand for all features.
+
+    Two rows both know it with the square of the share of rows that do, and what is seldom known is often missing. The
+    root of one over this is taken, as in `stands_for`. As far as shares differ no more than by chance, they are taken
+    to be equal: nothing is to be made up for then.
+
+    Examples
+    --------
+    >>> known = np.arange(1000)[:, None] < np.array([1000, 500, 500])
+    >>> pairs_stand_for(known).round(1)
+    array([1., 2., 2.])
+    """
+    count, share = len(known), known.mean(axis=0)
+    mean, spread = float(share.mean()), float(share.var())
+    beyond_chance = max(1.0 - mean * (1.0 - mean) / count / spread, 0.0) if spread > 0 else 0.0
+    smoothed = (known.sum(axis=0) + 1.0) / (count + 2.0)
+    usual = (mean * count + 1.0) / (count + 2.0)
+    return np.asarray(1.0 / (usual + beyond_chance * (smoothed - usual)))

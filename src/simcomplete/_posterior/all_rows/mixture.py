@@ -14,7 +14,7 @@ import numpy as np
 
 from simcomplete._method.iterate import Limits
 from simcomplete._posterior.all_rows.calibrate import QUANTILES, RowModel, drawn_landmarks
-from simcomplete._posterior.all_rows.hidden_values import HiddenValues, stands_for
+from simcomplete._posterior.all_rows.hidden_values import HiddenValues, pairs_stand_for, stands_for
 from simcomplete._posterior.all_rows.member_fits import MemberFits, auto_rank
 from simcomplete._posterior.all_rows.members import RATIOS, OverRows
 from simcomplete._posterior.all_rows.packing import GivenRows
@@ -179,7 +179,7 @@ def _mixed(
     completed = compared.mean
     every = ScoredPairs.of(lost, others, completed, features)
     by_stack, theirs = RowMoments.of(own.mean, own.variance), RowMoments.of(completed, compared.variance)
-    level = HoldoutResult(lost, others, by_stack, theirs).best_level()
+    level = HoldoutResult(lost, others, by_stack, theirs).best_level(pairs_stand_for(~np.isnan(some)))
     recipe = replace(stack.recipe, pairs=level)
     by_stack, theirs = by_stack.at_level(level), theirs.at_level(level)
     tuned = first.tuned(single.model.strength, single.model.power, first.fill(scored))

@@ -73,10 +73,10 @@ class HoldoutResult(NamedTuple):
 
         Features of rows that were lost too, and of their copies, count as they did before.
         """
-        return self._cosines(self.scored, self.compared)
+        return self._cosines(self.scored, self.compared, np.ones(self.lost.X.shape[1]))
 
-    def _cosines(self, one: RowMoments, other: RowMoments) -> Matrix:
-        A, B = self.lost.known.astype(np.float64), (~np.isnan(self.lost.before()[self.others])).astype(np.float64)
+    def _cosines(self, one: RowMoments, other: RowMoments, features: Vector) -> Matrix:
+        A, B = self.lost.known * features, (~np.isnan(self.lost.before()[self.others])).astype(np.float64)
         whole = np.sqrt((one.square * A) @ B.T) * np.sqrt(A @ (other.square * B).T)
         return np.asarray((one.mean * A) @ (other.mean * B).T / nonzero_or_one(whole))
 
@@ -84,20 +84,22 @@ class HoldoutResult(NamedTuple):
         """The same with variances times a level."""
         return self._replace(scored=self.scored.at_level(level), compared=self.compared.at_level(level))
 
-    def best_level(self) -> float:
+    def best_level(self, features: Vector | None = None) -> float:
         """What variances are best multiplied by, for cosines over the features that both rows had.
 
-        Pairs count by the number of these features: the more there are, the closer to similarities over all of them.
+        Features count alike in these, unless it is given how much. Pairs count by the number of their features: the
+        more there are, the closer to similarities over all of them.
         """
+        features = np.ones(self.lost.X.shape[1]) if features is None else features
         before = self.lost.before()[self.others]
         exact = [RowMoments.of(rows, np.zeros_like(rows)) for rows in (self.lost.truth, np.nan_to_num(before))]
         counted = (self.lost.scored[:, None] != self.others) & ~np.isnan(before).all(axis=1)
-        truth = self._cosines(*exact)
-        A, B = self.lost.known.astype(np.float64), (~np.isnan(before)).astype(np.float64)
+        A, B = self.lost.known * features, (~np.isnan(before)).astype(np.float64)
+        truth = self._cosines(exact[0], exact[1], features)
         (m, v), (k, w) = self.scored.and_variance, self.compared.and_variance
         products = (m * A) @ (k * B).T
         own, more, other, rest = (m * m * A) @ B.T, (v * A) @ B.T, A @ (k * k * B).T, A @ (w * B).T
-        counts = (A @ B.T) * counted
+        counts = (self.lost.known @ B.T) * counted
         errors = []
         for level in LEVELS:
             found = products / nonzero_or_one(np.sqrt(own + level * more) * np.sqrt(other + level * rest))
