@@ -188,14 +188,15 @@ class FactorProblem:
 
     def start(self, rank: int) -> Factors:
         """From the SVD of the zero-filled rows divided by the observed share."""
-        from sklearn.utils.extmath import randomized_svd  # slow to import, and needed here only
+        from sklearn import config_context  # slow to import, and needed here only
+        from sklearn.utils.extmath import randomized_svd
 
-        (n, d), count = self.rows.shape, float(self.counts.sum())
-        _, s, Vt = randomized_svd(self.rows.over(max(count / (n * d), 1e-12)), rank, random_state=0)
-        own = FIRST_NOISE * np.maximum(self.squares / np.maximum(self.counts, 1.0), FLOOR * self.variance)
-        noise = np.full_like(own, own.mean()) if self.pooled else own
-        ridge = np.full(rank, RIDGE * n / rank)
-        return Factors(np.zeros_like(noise), Vt.T * (s / np.sqrt(n)), noise, None, ridge)
+        (n, d), known = self.rows.shape, float(self.counts.sum())
+        with config_context(skip_parameter_validation=True):  # rows by block can be multiplied, but are no array
+            _, s, Vt = randomized_svd(self.rows.over(max(known / (n * d), 1e-12)), rank, random_state=0)
+        noise = FIRST_NOISE * np.maximum(self.squares / np.maximum(self.counts, 1.0), FLOOR * self.variance)
+        noise = np.full_like(noise, noise.mean()) if self.pooled else noise
+        return Factors(np.zeros_like(noise), Vt.T * (s / np.sqrt(n)), noise, None, np.full(rank, RIDGE * n / rank))
 
     def maximise(self, model: Factors, sums: FeatureSums) -> Factors:
         """The M step: a system of r + 1 unknowns per feature, its noise, and the ridge of every factor."""
@@ -296,5 +297,4 @@ def fit(
     first = problem.start(rank) if start is None else replace(start, mean=start.mean - problem.centre)
     begun, limits = step((first, problem.rows.sums_by(first))), limits or Limits(ITERATIONS)
     run = iterate(begun, step, measure=measure, limits=limits)
-    best = run.best[0]
-    return replace(best, mean=problem.centre + best.mean), run
+    return replace(run.best[0], mean=problem.centre + run.best[0].mean), run
